@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect, createSecureContext, type TLSSocket } from "node:tls";
 import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
-import { NO_OBJECT_IS_MADE_OLD } from "@herald/common/service/bounded-heap";
+import { NO_OBJECT_IS_MADE_OLD } from "@herald/common/service/memory";
 import { answerParent } from "@herald/e2e/child";
 import { SAMPLE_BODY } from "../row.ts";
 import { post, SECRET, wholly } from "./request.ts";

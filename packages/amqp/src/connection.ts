@@ -154,7 +154,6 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerT
   }
 
   return {
-    /** Open right now. */
     isUp: () => live !== undefined,
     /** The broker takes no messages for now (its memory or disk alarm). */
     isBlocked: () => blocked,

@@ -1,16 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-export interface Backoff {
-  /** How long to wait after the first failure. */
-  firstMs: number;
-  longestMs: number;
-}
-
 /**
  * How long to wait after a number of failures in a row: twice as long each time, up to a limit. The result varies by a
  * fifth in both directions, so that a hundred clients that failed together do not come back together.
  */
-export function backoffMs(failures: number, { firstMs, longestMs }: Backoff, random = Math.random): number {
+export function backoffMs(
+  failures: number,
+  { firstMs, longestMs }: { firstMs: number; longestMs: number },
+  random = Math.random,
+): number {
   return Math.min(longestMs, firstMs * 2 ** (failures - 1)) * (0.8 + 0.4 * random());
 }
 

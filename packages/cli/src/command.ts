@@ -30,7 +30,7 @@ function ownName(): string {
  */
 async function audited(
   { action, environment, stderr, machineClock = ownClock }: RunContext,
-  { args, who }: { args: readonly string[]; who: (environment: Environment) => string },
+  args: readonly string[],
   run: () => Promise<Details> | Promise<void> | void,
 ): Promise<void> {
   function write(result: "done" | "failed" | "interrupted", details: Details = {}): void {
@@ -41,7 +41,7 @@ async function audited(
       message: `herald ${action}`,
       audit: true,
       action,
-      who: who(environment),
+      who: operatorOf(environment),
       what: args,
       result,
       details,
@@ -64,7 +64,6 @@ async function audited(
   }
 }
 
-/** What a command gets beside its arguments. */
 export interface CommandContext {
   environment: Environment;
   /** Writes results, for a person or the next program. Text comes with its line breaks. */
@@ -75,7 +74,6 @@ export interface CommandContext {
   machineClock?: Clock;
 }
 
-/** The surroundings of a command, and how it shows its progress. */
 export interface RunContext extends CommandContext {
   /** The command and action that run, as "rejected discard". */
   action: string;
@@ -87,17 +85,13 @@ export interface Command {
   summary: string;
   /** The actions by name, which follows the command's; "" for the action without a name. */
   actions: Record<string, Action>;
-  /** The help that follows the usage of the actions. */
   help: string;
 }
 
 export interface Action {
   /** Its arguments, as the help shows them. */
   usage: string;
-  /**
-   * @throws UsageError, or what parseArgs throws, for arguments that it can't use; ConfigError for settings that it can't use; any
-   *   other error where it failed
-   */
+  /** @throws UsageError, or what parseArgs throws; ConfigError for settings that it can't use; any other error where it failed */
   run(args: string[], context: RunContext): Promise<void>;
 }
 
@@ -111,7 +105,6 @@ export function action<const Given extends Options>({
   options,
   words = false,
   changes,
-  who = operatorOf,
   run,
 }: {
   usage?: string;
@@ -119,7 +112,6 @@ export function action<const Given extends Options>({
   words?: boolean;
   /** Whether it changes something of Herald, with these options. Then it writes an audit line. */
   changes: boolean | ((values: Parsed<Given>["values"]) => boolean);
-  who?: (environment: Environment) => string;
   run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<Details> | Promise<void> | void;
 }): Action {
   return {
@@ -129,7 +121,7 @@ export function action<const Given extends Options>({
       const { values, positionals } = parsed;
       const isChange = typeof changes === "function" ? changes(values) : changes;
       const perform = () => run(values, context, positionals);
-      if (isChange) await audited(context, { args, who }, perform);
+      if (isChange) await audited(context, args, perform);
       else await perform();
     },
   };

@@ -7,10 +7,10 @@ import { addressOf } from "@herald/common/database/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
 import { brokerAuthorities, type TlsFiles } from "@herald/common/security/tls-files";
-import { type ChannelModel, connect } from "amqplib";
+import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 
 const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
@@ -30,10 +30,7 @@ export function databaseAddress(environment: Environment): Address {
 
 /**
  * Runs a task on a database, and closes the connections afterwards. The services wait for a server that is away; a command fails
- * instead, since an operator waits for it.
- *
- * @param at the database, or whose settings name it
- * @param task also gets PostgreSQL's time, for all that it writes
+ * instead, since an operator waits for it. The task also gets PostgreSQL's time, for all that it writes.
  */
 export async function withDatabase<T>(
   at: Address | CommandContext,
@@ -92,11 +89,7 @@ export async function openBroker(
 
 /** A broker that is short of memory or disk stops reading, and would never answer the close. */
 export async function closeBroker(connection: ChannelModel): Promise<void> {
-  await within(
-    CLOSE_TIMEOUT_MS,
-    connection.close().catch(() => undefined),
-    undefined,
-  );
+  await within(CLOSE_TIMEOUT_MS, connection.close()).catch(() => undefined);
   // Not in amqplib's types.
   (connection.connection as { stream?: Duplex }).stream?.destroy();
 }
@@ -116,17 +109,41 @@ export async function withBroker<T>(
   }
 }
 
-/** How many messages wait in a queue, and for how many consumers; null if there is no such queue. Declares nothing. */
-export async function depthOf(connection: ChannelModel, queue: string) {
-  // Each question has a channel of its own, since a missing queue closes the channel.
-  const channel = await connection.createChannel();
+/** Runs one question on a channel of its own, since the broker answers "no" by closing the channel. */
+export async function onChannel<T>(
+  connection: ChannelModel,
+  question: (channel: ConfirmChannel) => Promise<T>,
+): Promise<T> {
+  const channel = await connection.createConfirmChannel();
+  // The question under way fails by itself; without a listener this event would end the process.
   channel.on("error", () => undefined);
   try {
-    const { messageCount, consumerCount } = await channel.checkQueue(queue);
-    await channel.close();
-    return { queue, messages: messageCount, consumers: consumerCount };
+    return await question(channel);
+  } finally {
+    await channel.close().catch(() => undefined);
+  }
+}
+
+export const ACCESS_REFUSED = 403;
+export const NOT_FOUND = 404;
+
+/** AMQP's number for why the broker refused something; undefined for other errors. */
+export function replyCodeOf(error: unknown): number | undefined {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "number" ? code : undefined;
+}
+
+/** How many messages wait in a queue; null if there is no such queue. Declares nothing. */
+export async function depthOf(connection: ChannelModel, queue: string): Promise<number | null> {
+  try {
+    return (await onChannel(connection, (channel) => channel.checkQueue(queue))).messageCount;
   } catch (error) {
-    if ((error as { code?: number }).code === 404) return { queue, messages: null, consumers: null };
+    if (replyCodeOf(error) === NOT_FOUND) return null;
     throw error;
   }
+}
+
+export async function messagesIn(connection: ChannelModel, queues: readonly string[]): Promise<number> {
+  const depths = await Promise.all(queues.map((queue) => depthOf(connection, queue)));
+  return depths.reduce<number>((sum, messages) => sum + (messages ?? 0), 0);
 }

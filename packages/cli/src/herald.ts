@@ -120,11 +120,7 @@ async function run(
   await actions[""].run(args, { ...context, action: name });
 }
 
-/**
- * Refuses what production must not run with, whatever a command needs of it: so all faults of an environment are shown at once.
- *
- * @throws ConfigError
- */
+/** Refuses what production must not run with, whatever a command needs of it: all faults are shown at once. @throws ConfigError */
 function assertSafe(environment: Environment): void {
   // Only what is unsafe in production is judged here. Declared as secrets, all may come from files, and no message shows a value.
   const judged: Setting = { type: "string", secret: true, description: "" };

@@ -128,11 +128,6 @@ async function* sealedTexts(reads: Reads, pageSize: number): AsyncGenerator<Seal
   }
 }
 
-interface RotationOptions {
-  pageSize: number;
-  dryRun: boolean;
-}
-
 export interface Rotation {
   /** Secrets that were read: signing secrets, and values of own headers. */
   secrets: number;
@@ -140,20 +135,17 @@ export interface Rotation {
   resealed: number;
   /** Those that an edit or another rotation replaced between the reading and the writing. */
   overtaken: number;
-  /** Those that can't be opened, and why. */
   unreadable: { endpointId: string; reason: string }[];
 }
 
 /**
  * Seals every endpoint's secret and own headers to the newest key, page by page. It skips what is sealed to that key already, so the
  * next run finishes one that was interrupted.
- *
- * @param onPage called with the totals after each page
  */
 export async function rotateKeys(
   queries: Queries,
   box: SecretBox,
-  { pageSize, dryRun }: RotationOptions,
+  { pageSize, dryRun }: { pageSize: number; dryRun: boolean },
   onPage: (soFar: Rotation) => void = () => undefined,
 ): Promise<Rotation> {
   const total: Rotation = { secrets: 0, resealed: 0, overtaken: 0, unreadable: [] };

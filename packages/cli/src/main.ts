@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { boundHeap } from "@herald/common/service/bounded-heap";
+import { boundHeap } from "@herald/common/service/memory";
 
 const words = process.argv.slice(2);
 // Before the commands are loaded: the program may begin once more.

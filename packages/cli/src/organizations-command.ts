@@ -97,11 +97,7 @@ async function endpointsOf(queries: Queries, organizationId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
-/**
- * Erases an organization in pages. A run that was interrupted is finished by the next one, or for its endpoints by publishers.
- *
- * @param onPage called with the rows so far after each page
- */
+/** Erases an organization in pages. A run that was interrupted is finished by the next one, or for its endpoints by publishers. */
 export async function eraseOrganization(
   queries: Queries,
   clock: Clock,

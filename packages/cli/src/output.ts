@@ -6,6 +6,13 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return lines.map((row) => `${lineOf(row).trimEnd()}\n`).join("");
 }
 
+export function factsTable(what: string, id: string, facts: string[][]): string {
+  return table(
+    [what, id],
+    facts.map((row) => row.map(oneLine)),
+  );
+}
+
 /** A text for a cell of a table: without line breaks, and at most 120 characters. */
 export function oneLine(text: string): string {
   const line = printable(text.replaceAll(/\s/g, " "));

@@ -5,7 +5,7 @@ import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { deletedEndpoints, storedEndpoints } from "../src/endpoints/stored-endpoints.ts";
-import { organizationsWith } from "../src/find/organizations-with.ts";
+import { organizationsWith } from "../src/find/find-command.ts";
 import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 // One statement stores the history, which takes long on a busy machine.

@@ -33,10 +33,7 @@ const OFFSET = "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
 const time = (description: string, zone: string) =>
   text(description, { format: "date-time", pattern: `^${TIME}${zone}$`, not: { pattern: "^0000" } });
 
-/**
- * An event as a product service publishes it (SPEC 2.4): the fields that receivers get, and its organization. Fields beyond these
- * are tolerated.
- */
+/** An event as a product service publishes it (SPEC 2.4): the fields that receivers get, and its organization. Fields beyond these are tolerated. */
 export const businessEventSchema = Type.Object(
   {
     organizationId,
@@ -66,10 +63,7 @@ export type EventData = Static<typeof data> & { [detail: string]: unknown };
 
 export type BusinessEvent = Static<typeof businessEventSchema>;
 
-/**
- * The body that receivers get for an automatic event (SPEC 2.4). It names no organization: the receiver knows its own by
- * endpoint and secret.
- */
+/** The body that receivers get for an automatic event (SPEC 2.4). It names no organization: the receiver knows its own by endpoint and secret. */
 export type EventPayload<Type extends string = EventType> = Omit<BusinessEvent, "organizationId" | "type"> & {
   type: Type;
 };

@@ -154,14 +154,3 @@ export const AllDeliveriesQuery = object("Query parameters of the history of all
   ...filters,
 });
 export type AllDeliveriesQuery = Query<typeof AllDeliveriesQuery>;
-
-/** By their names in the OpenAPI document, and in its order. */
-export const deliverySchemas = {
-  WebhookDeliverySummary,
-  DeliveryListItem,
-  DeliveryPage,
-  DeliveryDetails,
-  DeliveryAttemptInfo,
-  DeliveryQuery,
-  AllDeliveriesQuery,
-};

@@ -71,11 +71,3 @@ export type EndpointChangePage = Static<typeof EndpointChangePage>;
 const part = partOf("Changes", { most: 100, usual: 50 });
 export const EndpointChangeQuery = object("Query parameters of changes.", part);
 export type EndpointChangeQuery = Query<typeof EndpointChangeQuery>;
-
-export const changeSchemas = {
-  EndpointChange,
-  ManualDelivery,
-  ChangedSettings,
-  EndpointChangePage,
-  EndpointChangeQuery,
-};

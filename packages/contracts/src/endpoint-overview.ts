@@ -144,15 +144,3 @@ export const EndpointDetails = object("One endpoint in full.", {
   onResume: refOrNull({ ResumePreview }, "What goes out when the endpoint is enabled again; null while it is enabled."),
 });
 export type EndpointDetails = Static<typeof EndpointDetails>;
-
-export const overviewSchemas = {
-  EndpointOverview,
-  AttemptCounts,
-  EndpointDetails,
-  EndpointRates,
-  PeriodRates,
-  HourOfDeliveries,
-  FailedAttempt,
-  UnfinishedDeliveries,
-  ResumePreview,
-};

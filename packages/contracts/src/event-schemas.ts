@@ -3,10 +3,7 @@ import { samplePayload } from "./event-samples.ts";
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import { escapeControls, type Schema } from "./json-schema.ts";
 
-/**
- * A type of event has two schemas: of the message that product services publish (`events`), and of the body that receivers
- * get (`requests`).
- */
+/** A type of event has two schemas: of the message that product services publish (`events`), and of the body that receivers get (`requests`). */
 export const EVENT_SCHEMA_KINDS = ["events", "requests"] as const;
 export type EventSchemaKind = (typeof EVENT_SCHEMA_KINDS)[number];
 

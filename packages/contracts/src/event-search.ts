@@ -103,12 +103,3 @@ export const EventQuery = object("Query parameters of the list of events. All of
   ...partOf("Events", { most: 20, usual: 10 }),
 });
 export type EventQuery = Query<typeof EventQuery>;
-
-export const eventSchemas = {
-  EventListItem,
-  EventPage,
-  EventDetails,
-  EventQuery,
-  EndpointDelivery,
-  UndeliveredEvent,
-};

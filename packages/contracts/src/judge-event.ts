@@ -9,7 +9,6 @@ import { isOrganizationId, isTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE
 export interface EventFault {
   /** The path of the faulty value, as in `["data", "changes", "Status", "newValue"]`; empty for the event itself. */
   path: readonly string[];
-  /** The rule for the value, in words. */
   message: string;
 }
 
@@ -25,7 +24,6 @@ export type Judgement =
     }
   /** The event has a type that Herald does not deliver. It keeps the contract, and there is nothing to do (SPEC 6). */
   | { kind: "ignored"; type: string }
-  /** The event is too old to be delivered. */
   | { kind: "stale" }
   /** The event breaks the contract; the reason says how, for the product service that emitted it. */
   | {

@@ -28,9 +28,3 @@ export const Problem = object("What went wrong (RFC 9457).", {
   signInUrl: Type.Optional(text("Where a person signs in, if the status is 401.")),
 });
 export type Problem = Static<typeof Problem>;
-
-export const problemSchemas = {
-  Problem,
-  ProblemCode,
-  FieldProblem,
-};

@@ -76,13 +76,3 @@ export type ResendPage = Static<typeof ResendPage>;
 const part = partOf("Resends", { most: 20, usual: 10 });
 export const ResendQuery = object("Query parameters of an endpoint's resends.", part);
 export type ResendQuery = Query<typeof ResendQuery>;
-
-export const resendSchemas = {
-  Resend,
-  ResendFilter,
-  ResendPage,
-  ResendPreview,
-  ResendPreviewQuery,
-  ResendQuery,
-  StartResendRequest,
-};

@@ -1,15 +1,15 @@
-import { deliverySchemas } from "./deliveries.ts";
-import { changeSchemas } from "./endpoint-changes.ts";
-import { overviewSchemas } from "./endpoint-overview.ts";
+import * as deliveries from "./deliveries.ts";
+import * as changes from "./endpoint-changes.ts";
+import * as overviews from "./endpoint-overview.ts";
 import * as allEnums from "./enums.ts";
-import { eventSchemas } from "./event-search.ts";
+import * as events from "./event-search.ts";
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import type { Schema } from "./json-schema.ts";
-import { problemSchemas } from "./problems.ts";
-import { resendSchemas } from "./resends.ts";
+import * as problems from "./problems.ts";
+import * as resends from "./resends.ts";
 import { DEFAULT_API_LIMITS } from "./rules.ts";
-import { type ApiLimits, sessionSchemas } from "./session.ts";
-import { saveSchemas, webhookSchemas } from "./webhooks.ts";
+import * as sessions from "./session.ts";
+import * as webhooks from "./webhooks.ts";
 
 export { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
 export {
@@ -22,19 +22,15 @@ export {
 export { escapeControls, type Schema } from "./json-schema.ts";
 export { noticeSchema } from "./notices.ts";
 
+// What else these files export are parts of schemas.
+const { endpoint: _endpoint, version: _version, saveSchemas, ...ofWebhooks } = webhooks;
+const { attempt: _attempt, historyFilter: _historyFilter, ...ofDeliveries } = deliveries;
 const { eventTypeOf, ...enums } = allEnums;
 
-/** All schemas of the OpenAPI document, in its order. */
+/** All schemas of the OpenAPI document, in its order: each has the name of its constant. */
 const components = {
-  ...webhookSchemas,
-  ...deliverySchemas,
-  ...eventSchemas,
-  ...overviewSchemas,
-  ...changeSchemas,
-  ...resendSchemas,
-  ...sessionSchemas,
-  ...problemSchemas,
-  ...enums,
+  ...{ ...ofWebhooks, ...ofDeliveries, ...events, ...overviews },
+  ...{ ...changes, ...resends, ...sessions, ...problems, ...enums },
 };
 
 /** The names of the management API's schemas, as its OpenAPI document has them. */
@@ -48,7 +44,7 @@ export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveS
  * words: `webhook-name`, `webhook-url`, `header-name`, `header-value`, `json-text`, `endpoint-version` and `cursor`.
  */
 export function apiSchemas(
-  limits: ApiLimits = DEFAULT_API_LIMITS,
+  limits: sessions.ApiLimits = DEFAULT_API_LIMITS,
   catalogue: Catalogue = DEFAULT_CATALOGUE,
 ): Record<SchemaName, Schema> {
   const own = { EventType: eventTypeOf(catalogue), ...saveSchemas(limits) };

@@ -57,9 +57,3 @@ export interface PageProduct {
   /** Where a person signs out of the product; null if that is nowhere. */
   signOutUrl: string | null;
 }
-
-export const sessionSchemas = {
-  SessionInfo,
-  ServiceLimits,
-  EventTypeInfo,
-};

@@ -144,10 +144,3 @@ export type SaveWebhookRequest = Omit<Edit, "version"> & { version?: Create["ver
 /** Body of a check. Additive to SPEC. */
 export type CheckWebhookRequest = Static<Requests["CheckWebhookRequest"]>;
 export type DeliverRequest = Static<Requests["DeliverRequest"]>;
-
-export const webhookSchemas = {
-  WebhookEndpointSummary,
-  SaveWebhookResponse,
-  DeleteWebhookRequest,
-  CheckWebhookResponse,
-};

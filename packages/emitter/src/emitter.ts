@@ -1,7 +1,6 @@
 import { type Authorities, NotSentError, openBrokerScope, refusalIn, startPublisher } from "@herald/amqp";
 import { callerTrace, traceLoading } from "./caller-trace.ts";
-import type { EmittedEvent } from "./emitted-event.ts";
-import { encodeEvent, readEventJson, routingKey } from "./encode-event.ts";
+import { type EmittedEvent, encodeEvent, readEventJson, routingKey } from "./encode-event.ts";
 import {
   checkExchange,
   listenForRejections,

@@ -1,8 +1,14 @@
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type EmittedEvent, newEvent } from "./emitted-event.ts";
-import { encodeEvent, InvalidEventError, readEventJson, routingKey } from "./encode-event.ts";
+import {
+  type EmittedEvent,
+  encodeEvent,
+  InvalidEventError,
+  newEvent,
+  readEventJson,
+  routingKey,
+} from "./encode-event.ts";
 
 const event: EmittedEvent = {
   organizationId: "acme",

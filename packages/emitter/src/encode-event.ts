@@ -1,6 +1,33 @@
-import { createHash } from "node:crypto";
-import { type EventFault, eventFaults, MAX_EVENT_BYTES } from "@herald/contracts";
-import type { EmittedEvent } from "./emitted-event.ts";
+import { createHash, randomUUID } from "node:crypto";
+import { type BusinessEvent, type EventFault, type EventType, eventFaults, MAX_EVENT_BYTES } from "@herald/contracts";
+
+export type EmittedEvent = BusinessEvent;
+
+/** The fields of an event that its author has to give; `newEvent` can fill in the rest. */
+export type NewEvent<Type extends string = EventType> = Pick<
+  EmittedEvent,
+  "organizationId" | "entityType" | "entityId"
+> &
+  Partial<Pick<EmittedEvent, "id" | "occurredAtUtc" | "data">> & { type: Type };
+
+/**
+ * An event that happens now, with an id of its own. Keep what it returns until `emit` has resolved: a second try must
+ * have the same id and time.
+ *
+ * The compiler takes the types of Herald's default catalogue. For a catalogue of your own, name its types: `newEvent<EventType>(...)`. An event of any other type is emitted and not delivered: Herald says so in
+ * its search, to its operator and by a notice.
+ */
+export function newEvent<Type extends string = EventType>(event: NewEvent<NoInfer<Type>>): EmittedEvent;
+/** The same for an event of a type that Herald does not deliver, or not yet. */
+export function newEvent(event: NewEvent<string>, options: { undelivered: true }): EmittedEvent;
+export function newEvent({ id, occurredAtUtc, data, ...rest }: NewEvent<string>): EmittedEvent {
+  return {
+    ...rest,
+    id: id ?? randomUUID(),
+    occurredAtUtc: occurredAtUtc ?? new Date().toISOString(),
+    data: data ?? {},
+  };
+}
 
 export interface EventProblem {
   /** Where, as in `entityId` or `data.changes.Status.newValue`. */
@@ -18,12 +45,6 @@ export class InvalidEventError extends Error {
     super(`the business event is not valid: ${problems.map(({ field, message }) => `${field} ${message}`).join("; ")}`);
     this.problems = problems;
   }
-}
-
-/** An event as it is sent: its message body, and the fields that the message's other parts need. */
-export interface EncodedEvent {
-  body: Buffer;
-  event: EmittedEvent;
 }
 
 /**
@@ -57,7 +78,7 @@ export function eventJson(event: EmittedEvent): string {
  *
  * @throws InvalidEventError with everything that is wrong with it
  */
-export function readEventJson(json: string): EncodedEvent {
+export function readEventJson(json: string): { event: EmittedEvent; body: Buffer } {
   let event: unknown;
   try {
     event = JSON.parse(json);
@@ -72,7 +93,11 @@ function check(event: unknown): asserts event is EmittedEvent {
   const problems = eventFaults(event).map(problemOf);
   // The only rule of an event's fields that comes from the broker and not from the contract.
   const type = (event as EmittedEvent | null)?.type;
-  if (typeof type === "string" && Buffer.byteLength(type) > MAX_TYPE_BYTES && !problems.some(isAboutType)) {
+  if (
+    typeof type === "string" &&
+    Buffer.byteLength(type) > MAX_TYPE_BYTES &&
+    !problems.some(({ field }) => field === "type")
+  ) {
     problems.push({ field: "type", message: `must be text of at most ${MAX_TYPE_BYTES} bytes` });
   }
   if (problems.length > 0) throw new InvalidEventError(problems);
@@ -80,10 +105,6 @@ function check(event: unknown): asserts event is EmittedEvent {
 
 function problemOf({ path, message }: EventFault): EventProblem {
   return { field: path.length === 0 ? "event" : path.join("."), message };
-}
-
-function isAboutType({ field }: EventProblem): boolean {
-  return field === "type";
 }
 
 function checkedSize(body: Buffer, field: string): Buffer {

@@ -92,40 +92,26 @@ async function readBody(url: URL, response: IncomingMessage): Promise<Uint8Array
 }
 
 function described(url: URL, error: Error & { code?: string }): ExchangeError {
-  const code = error.code ?? "";
-  const because = { cause: error };
+  const { code = "", message } = error;
+  const fault = (kind: ExchangeFailure, words: string) => new ExchangeError(kind, words, { cause: error });
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)) {
-    return new ExchangeError(
+    return fault(
       "nothing_listens",
       `nothing listens at ${url.href}: start your receiver there, or give the address that it listens at`,
-      because,
     );
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new ExchangeError(
-      "unknown_host",
-      `no address is known for the host ${url.hostname}: check the URL`,
-      because,
-    );
+    return fault("unknown_host", `no address is known for the host ${url.hostname}: check the URL`);
   }
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)) {
-    return new ExchangeError(
+    return fault(
       "certificate",
-      `the certificate of ${url.host} is not trusted (${error.message}): name its authority's file in NODE_EXTRA_CA_CERTS`,
-      because,
+      `the certificate of ${url.host} is not trusted (${message}): name its authority's file in NODE_EXTRA_CA_CERTS`,
     );
   }
   if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("HPE_")) {
     const other = url.protocol === "https:" ? "http" : "https";
-    return new ExchangeError(
-      "broken",
-      `${url.host} does not speak ${url.protocol.slice(0, -1)} (${error.message}): try ${other}`,
-      because,
-    );
+    return fault("broken", `${url.host} does not speak ${url.protocol.slice(0, -1)} (${message}): try ${other}`);
   }
-  return new ExchangeError(
-    "broken",
-    `${url.href} closed the connection without a whole answer (${error.message})`,
-    because,
-  );
+  return fault("broken", `${url.href} closed the connection without a whole answer (${message})`);
 }

@@ -23,7 +23,7 @@ const unread = undefined as never;
 
 /** How each service registers its own metrics, and `herald relay` does. A test of running services finds one that is missing here. */
 const registrations: Record<string, (registry: Registry) => void> = {
-  "management-api": (registry) => observe({ registry, log: unread }),
+  "management-api": (registry) => observe(unread, registry, undefined),
   publisher: (registry) => {
     const metrics = createPublisherMetrics(registry);
     exportHeldEvents(registry, unread);

@@ -75,11 +75,7 @@ export type DispatcherTuning = typeof DISPATCHER_TUNING;
 /** Consecutive failures after which the product is notified that an endpoint is failing, before it is disabled. */
 export const FAILING_AFTER_FAILURES = 3;
 
-/**
- * Reads the dispatcher's configuration, and creates the parts that its settings describe.
- *
- * @throws ConfigError
- */
+/** Reads the dispatcher's configuration, and creates the parts that its settings describe. @throws ConfigError */
 export function readDispatcherConfig(environment: Environment, own: Partial<DispatcherTuning> = {}) {
   const config = readConfig(dispatcherSettings, environment);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;

@@ -1,4 +1,4 @@
-import { Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";
+import { metricsIn, type Registry, readGauge } from "@herald/common/telemetry/metrics";
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 
@@ -64,12 +64,10 @@ export function createMetrics(registry: Registry) {
 }
 
 export function exportUnstored(registry: Registry, oldestSeconds: () => number): void {
-  new Gauge({
-    name: "herald_oldest_unstored_result_seconds",
-    help: "Age of the oldest result of an attempt that this process has not stored yet: PostgreSQL takes none, or another session holds its row.",
-    registers: [registry],
-    collect() {
-      this.set(oldestSeconds());
-    },
-  });
+  readGauge(
+    registry,
+    "herald_oldest_unstored_result_seconds",
+    "Age of the oldest result of an attempt that this process has not stored yet: PostgreSQL takes none, or another session holds its row.",
+    oldestSeconds,
+  );
 }

@@ -22,10 +22,7 @@ import { createShards } from "./shards/shards.ts";
 import { type DueRow, readBodies } from "./sql/describe-deliveries.ts";
 import { readConfiguration, someReceivers } from "./sql/read-configuration.ts";
 
-/**
- * How long a stop waits for PostgreSQL to take the last results. An attempt of 15 s (the default limit), and then its settlement, have time within
- * it. It is less than the 20 s after which `runService` ends the process.
- */
+/** An attempt of 15 s (the default limit), and then its settlement, have time within it. Less than the 20 s of `runService`. */
 const DRAIN_TIMEOUT_MS = 18_000;
 
 /** Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints. */

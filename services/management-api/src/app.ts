@@ -21,7 +21,7 @@ import { apiRouter } from "./http/router.ts";
 import { connectionLimits } from "./limits/connection-limits.ts";
 import { rateLimits } from "./limits/rate-limits.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import { openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
+import { openApiRoutes, schemaRoutes } from "./openapi/published.ts";
 import { API_PREFIX } from "./operations.ts";
 import type { Parts } from "./parts.ts";
 import { ProblemError } from "./problems/problem-error.ts";
@@ -49,11 +49,7 @@ const READ_TIMEOUT_MS = 5_000;
 /** A path that may be meant without the slash at its end, made of segments that can't turn into another host. */
 const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
 
-/**
- * The HTTP API as an express app, without a port.
- *
- * @throws ConfigError if a setting can't be read
- */
+/** The HTTP API as an express app, without a port. @throws ConfigError if a setting can't be read */
 export function createApp(parts: AppParts): Express {
   const { config, database, tellOwner, manualWait, clock, log, registry, tracing, processes, pageFolder } = parts;
   const addresses = addressRules(config);
@@ -74,7 +70,7 @@ export function createApp(parts: AppParts): Express {
     apiPath: config.BASE_PATH + API_PREFIX,
     scheme: config.PUBLIC_ORIGIN?.startsWith("https:") ? "https" : "http",
   };
-  app.use(observe({ log, registry, traced }), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
+  app.use(observe(log, registry, traced), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
   app.use(
     config.BASE_PATH + API_PREFIX,
     compressReads,

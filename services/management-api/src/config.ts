@@ -115,7 +115,6 @@ export function readManagementApiConfig(environment: Environment = process.env):
   return readConfig(managementApiSettings, environment, problemsOfManagementApi);
 }
 
-/** Problems of several settings together. */
 export function problemsOfManagementApi(config: ManagementApiConfig): string[] {
   return [...problemsOfAuthentication(config), ...problemsOfPage(config)];
 }

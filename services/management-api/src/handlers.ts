@@ -16,7 +16,7 @@ import type {
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import { deliverManually, readDelivered } from "./deliveries/deliver-manually.ts";
-import { listAllDeliveries, listDeliveries, readDelivery } from "./deliveries/history.ts";
+import { listDeliveries, readDelivery, readHistory } from "./deliveries/history.ts";
 import { authorOf, listChanges, readTrail } from "./endpoints/changes.ts";
 import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
@@ -24,8 +24,7 @@ import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/save-endpoint.ts";
 import { eventTypesOf } from "./events/event-requests.ts";
 import { findEvents, readEvent } from "./events/find-events.ts";
-import type { Parts } from "./parts.ts";
-import type { ApiRequest, Handlers } from "./request.ts";
+import type { ApiRequest, Handlers, Parts } from "./parts.ts";
 import { endResend, listResends, readPreview, readResend, startResend } from "./resends/resends.ts";
 import { changeByRequest } from "./sql/endpoint-changes.ts";
 import type { EndpointKey } from "./sql/endpoint-details.ts";
@@ -66,8 +65,10 @@ export function createHandlers(parts: Parts, catalogue: Catalogue): Handlers {
       }),
     listDeliveries: (request: ApiRequest<unknown, DeliveryQuery>) =>
       listDeliveries(parts, keyOf(request), request.query),
-    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) =>
-      listAllDeliveries(parts, organizationId, query),
+    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) => {
+      const { endpointId: id = null, ...rest } = query;
+      return readHistory(parts, { organizationId, id }, rest);
+    },
     readDelivery: (request) => readDelivery(parts, keyOf(request), request.params.deliveryId ?? ""),
     listResends: (request: ApiRequest<unknown, ResendQuery>) => listResends(parts, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>

@@ -1,5 +1,5 @@
 import type { Environment } from "@herald/common/config/read-config";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
@@ -56,10 +56,10 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       const answered = server.close();
-      await within(ANSWER_TIMEOUT_MS, answered, undefined);
+      await within(ANSWER_TIMEOUT_MS, answered);
       // A request that still waits for a manual delivery's first attempt is answered without it.
       stopping.abort();
-      await within(LAST_ANSWERS_MS, answered, undefined);
+      await within(LAST_ANSWERS_MS, answered);
       server.end();
       await service.close();
     },

@@ -4,8 +4,7 @@ import { readBlockingSessions } from "@herald/common/database/blocking-sessions"
 import { COUNTED_AT_MOST, readDaysAhead, readLag } from "@herald/common/database/lag";
 import type { Reads } from "@herald/common/database/queries";
 import type { Log } from "@herald/common/telemetry/log";
-import { Gauge, type Registry, readGauge } from "@herald/common/telemetry/metrics";
-import { reading } from "@herald/common/telemetry/reading";
+import { Gauge, type Registry, readGauge, reading } from "@herald/common/telemetry/metrics";
 import type { Basics } from "./basics.ts";
 import type { EventsConsumer } from "./inbox/consume-events.ts";
 
@@ -122,20 +121,17 @@ export function exportLag(
 
 /** Figures of this process: the broker does not count the messages that a process holds. */
 export function exportHeldEvents(registry: Registry, consumer: () => EventsConsumer | undefined): void {
-  const exported = (name: string, help: string, figureOf: (events: EventsConsumer) => number) =>
-    readGauge(registry, name, help, () => {
-      const events = consumer();
-      return events ? figureOf(events) : 0;
-    });
-  exported(
+  readGauge(
+    registry,
     "herald_oldest_event_age_seconds",
     "Age of the oldest event that this process has taken from the broker and not stored yet.",
-    (events) => events.oldestAgeSeconds(),
+    () => consumer()?.oldestAgeSeconds() ?? 0,
   );
-  exported(
+  readGauge(
+    registry,
     "herald_events_rest_seconds",
     "For how long this process has not read its connection for events, since it holds as many bytes as it may; after 15 s all go back to the broker.",
-    (events) => events.restingMs() / 1_000,
+    () => (consumer()?.restingMs() ?? 0) / 1_000,
   );
 }
 

@@ -1,4 +1,4 @@
-import { boundHeap } from "@herald/common/service/bounded-heap";
+import { boundHeap } from "@herald/common/service/memory";
 import { runService } from "@herald/common/service/run-service";
 
 boundHeap();

@@ -4,10 +4,7 @@ import { NOTICE_TYPES } from "@herald/contracts";
 /** The tasks that the publisher repeats, besides consuming events. */
 export const TASKS = ["partitions", "catch-up", "resend", "notices", "retention", "erasure"] as const;
 
-/**
- * What can become of an event. One that is set aside waits with the rejected ones and broke no rule: PostgreSQL can't hold it, or RabbitMQ took it out
- * of the inbox.
- */
+/** One that is set aside waits with the rejected ones and broke no rule: PostgreSQL can't hold it, or RabbitMQ took it out of the inbox. */
 export const EVENT_RESULTS = ["received", "stale", "ignored", "rejected", "set_aside"] as const;
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;

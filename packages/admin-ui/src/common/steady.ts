@@ -26,10 +26,7 @@ export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[]
   };
 }
 
-/**
- * Rows that don't move while `steady`.
- * @param list names what is listed; another list is shown at once, steady or not.
- */
+/** Rows that don't move while `steady`. @param list names what is listed; another list is shown at once, steady or not. */
 export function useSteadyRows<T extends Row>(
   fresh: readonly T[],
   steady: boolean,

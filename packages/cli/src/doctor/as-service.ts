@@ -1,18 +1,41 @@
 import { randomUUID } from "node:crypto";
-import { declareOwnerQueue, declareTopology, ownerQueueOf } from "@herald/common/broker/topology";
+import { declareOwnerQueue, declareTopology, type Names, ownerQueueOf } from "@herald/common/broker/topology";
 import type { ServiceName } from "@herald/common/database/rights";
 import { reasonOf } from "@herald/common/security/connection-fault";
-import type { Channel, ChannelModel, ConfirmChannel } from "amqplib";
-import {
-  ACCESS_REFUSED,
-  type BrokerSubject,
-  confirmed,
-  DEFAULT_EXCHANGE,
-  NOT_FOUND,
-  onChannel,
-  replyCodeOf,
-} from "./broker-channel.ts";
+import type { Channel, ChannelModel, ConfirmChannel, Options } from "amqplib";
+import { ACCESS_REFUSED, NOT_FOUND, onChannel, replyCodeOf } from "../connections.ts";
 import { type Check, type Finding, fault } from "./finding.ts";
+
+export interface BrokerSubject {
+  namespace: string;
+  connection: ChannelModel;
+  names: Names;
+  /** The virtual host and the user of AMQP_URL, as rabbitmqctl names them. */
+  vhost: string;
+  user: string;
+  /** The service that the broker's user belongs to; undefined for one user of all services. */
+  service: ServiceName | undefined;
+  /** How many publishers are at work; undefined if PostgreSQL does not say. */
+  publishers: Promise<number | undefined> | undefined;
+}
+
+/** Waits for the confirm of a message that no queue need take. @throws the refusal, which closes the channel; without code, a queue's */
+export function confirmed(
+  channel: ConfirmChannel,
+  exchange: string,
+  key: string,
+  { bytes = 1, content = Buffer.alloc(bytes), ...options }: { bytes?: number; content?: Buffer } & Options.Publish = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    channel.once("error", reject);
+    channel.publish(exchange, key, content, options, (error: unknown) => {
+      if (error === null) resolve();
+      else reject(error);
+    });
+  });
+}
+
+export const DEFAULT_EXCHANGE = "";
 
 // What a service does with the broker at its start and later, with the same statements.
 

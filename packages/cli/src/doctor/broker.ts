@@ -1,21 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isProbe, PROBE } from "@herald/common/broker/topology";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel } from "amqplib";
-import { depthOf } from "../connections.ts";
+import { ACCESS_REFUSED, messagesIn, NOT_FOUND, onChannel, replyCodeOf } from "../connections.ts";
 import { plural } from "../output.ts";
-import { lackingRight, lackingRights } from "./as-service.ts";
-import {
-  ACCESS_REFUSED,
-  type BrokerSubject,
-  confirmed,
-  DEFAULT_EXCHANGE,
-  NOT_FOUND,
-  onChannel,
-  replyCodeOf,
-} from "./broker-channel.ts";
+import { type BrokerSubject, confirmed, DEFAULT_EXCHANGE, lackingRight, lackingRights } from "./as-service.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
 
 /** The broker's own product and version. amqplib's types lack them. */
@@ -174,11 +165,8 @@ export const inbox: Check<BrokerSubject> = {
 /** Says how many messages wait. @throws if the user may not look at a queue */
 async function messages({ connection, names }: BrokerSubject): Promise<Finding> {
   const [events, dead, rejected] = await Promise.all(
-    [[...names.inboxQueues, ...names.behindQueues], [names.deadLetterQueue], [names.rejectedQueue]].map(
-      async (queues) => {
-        const depths = await Promise.all(queues.map((queue) => depthOf(connection, queue)));
-        return depths.reduce((sum, { messages }) => sum + (messages ?? 0), 0);
-      },
+    [[...names.inboxQueues, ...names.behindQueues], [names.deadLetterQueue], [names.rejectedQueue]].map((queues) =>
+      messagesIn(connection, queues),
     ),
   );
   return ok(`Messages: ${events} to be stored, ${dead} set aside, ${rejected} rejected.`);

@@ -14,9 +14,8 @@ import { LIVING, type Process } from "@herald/common/service/processes";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
-import { declarations } from "./as-service.ts";
+import { type BrokerSubject, declarations } from "./as-service.ts";
 import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
-import type { BrokerSubject } from "./broker-channel.ts";
 import { ANSWER_MS, type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing } from "./keys.ts";
 import { locks } from "./locks.ts";
@@ -39,20 +38,16 @@ import { schema } from "./schema.ts";
 import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
 import { waiting } from "./waiting.ts";
 
-interface DiagnosisOptions {
-  service: ServiceName | undefined;
-  onCheck: OnCheck;
-}
-
 /**
  * Looks at everything that Herald needs, at servers beside each other: several may be silent, and each of them is waited for. A setting that
  * can't be used is a finding, and stops only what depends on it.
- *
  * @throws UsageError where no setting says what to look at
  */
-export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
+export async function diagnose(
+  context: CommandContext,
+  { service, onCheck }: { service: ServiceName | undefined; onCheck: OnCheck },
+): Promise<NamedFinding[]> {
   const { machineClock = ownClock } = context;
-  const { onCheck, service } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }

@@ -1,5 +1,5 @@
 import { sqlStateOf } from "@herald/common/database/errors";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
 import { plural, table } from "../output.ts";
 
@@ -26,7 +26,6 @@ export const skipped = (what: string): Finding => ({ status: "skipped", what, re
 export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });
 export const fault = (what: string, remedy: string): Finding => ({ status: "fault", what, remedy });
 
-/** The warnings whose condition is true. */
 export function warningsOf(all: readonly (readonly [isSo: boolean, what: string, remedy: string])[]): Finding[] {
   return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
 }

@@ -58,7 +58,6 @@ function isUsable(jwk: JsonWebKey): boolean {
   }
 }
 
-/** How a dispatcher's attempts leave this machine. */
 interface WayOut {
   /** DNS_SERVERS; undefined for the machine's. */
   servers: readonly string[] | undefined;

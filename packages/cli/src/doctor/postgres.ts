@@ -16,7 +16,7 @@ import { oneRow } from "@herald/common/database/queries";
 import type { ServiceName } from "@herald/common/database/rights";
 import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import {
@@ -300,7 +300,6 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
   }),
 );
 
-/** Processes that say what is wrong with them, or that are not heard. */
 export const servicesAtWork = asked<Heard>("services at work", HEARD, (heard) => [
   ...heard.flatMap(({ service, name, trouble, silentSeconds }) => {
     const who = `The ${service} ${name}`;

@@ -58,7 +58,6 @@ export const rights: Check<DatabaseSubject> = {
   },
 };
 
-/** A right on one table, on one column of it, or on one function. */
 interface Right {
   privilege: string;
   /** A table's name, or a function's signature. */

@@ -1,7 +1,12 @@
-import { appliedMigrations, migrationsFault } from "@herald/common/database/applied-migrations";
 import type { Session } from "@herald/common/database/client";
 import { DATABASE_INFO, type DatabaseInfo, placeFault } from "@herald/common/database/database-info";
-import { type Migration, migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
+import {
+  appliedMigrations,
+  type Migration,
+  migrationsFault,
+  migrationsFolder,
+  readMigrations,
+} from "@herald/common/database/migrations-folder";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";

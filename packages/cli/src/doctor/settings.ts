@@ -29,11 +29,7 @@ const optionalSettings = Object.fromEntries(
   Object.entries<Setting>(allSettings).map(([name, { required: _required, ...setting }]) => [name, setting]),
 ) as unknown as { [Name in keyof typeof allSettings]: Omit<(typeof allSettings)[Name], "required"> };
 
-/**
- * Reads all settings, each service's by its own schema. With `service` its required settings have to be there too.
- *
- * @throws ConfigError with all that a service does not start with
- */
+/** Reads each service's settings by its own schema; of `service`, the required ones have to be there. @throws ConfigError with all faults */
 export function readAll(environment: Environment, service: ServiceName | undefined): void {
   readConfig({ ...optionalSettings, ...(service && SERVICE_SETTINGS[service]) }, environment, (given) => {
     const config = given as Parameters<typeof problemsOfManagementApi>[0];
@@ -43,11 +39,7 @@ export function readAll(environment: Environment, service: ServiceName | undefin
   });
 }
 
-/**
- * Reads some settings for a check.
- *
- * @throws ConfigError where one of them can't be used
- */
+/** Reads some settings for a check. @throws ConfigError where one of them can't be used */
 export function readSome<const Name extends keyof typeof optionalSettings>(
   environment: Environment,
   ...names: readonly Name[]
@@ -73,11 +65,7 @@ export function misspelt(environment: Environment): Finding[] {
   });
 }
 
-/**
- * An environment's values of the settings that all processes share: all of one service, or those that are set.
- *
- * @throws ConfigError if one of them can't be used
- */
+/** The values of the settings that all processes share: all of one service, or those that are set. @throws ConfigError */
 export function factsOfEnvironment(environment: Environment, service: ServiceName | undefined): Facts {
   const settings: Settings = service ? SERVICE_SETTINGS[service] : optionalSettings;
   const isSet = (name: string) => service !== undefined || environment[name] || environment[`${name}_FILE`];
@@ -88,11 +76,7 @@ export function factsOfEnvironment(environment: Environment, service: ServiceNam
   return factsOf(shared, readSome(environment, ...names));
 }
 
-/**
- * Finds settings that a service starts with, and that do not do what is meant.
- *
- * @throws ConfigError if one of them can't be used
- */
+/** Finds settings that a service starts with, and that do not do what is meant. @throws ConfigError if one of them can't be used */
 export function unwise(environment: Environment): Finding[] {
   const config = readSome(
     { ...environment, HERALD_ENV: "development" },

@@ -3,16 +3,12 @@ import type { EndpointChange } from "@herald/contracts";
 import { readTrail } from "@herald/management-api/endpoints/changes";
 import type { CommandContext } from "../command.ts";
 import { withDatabase } from "../connections.ts";
-import { counted, oneLine, table } from "../output.ts";
+import { counted, factsTable, oneLine, table } from "../output.ts";
 import { COUNTED_AT_MOST, deletedEndpoints, type StoredEndpoint, storedEndpoints } from "./stored-endpoints.ts";
 
 const CHANGES = 20;
 
-/**
- * Prints an endpoint with its newest changes; of a deleted one, the changes.
- *
- * @throws Error if there is none, or its trail has been erased
- */
+/** Prints an endpoint with its newest changes; of a deleted one, the changes. @throws Error if there is none, or its trail has been erased */
 export async function showEndpoint(context: CommandContext, id: string, asJson: boolean): Promise<void> {
   const { endpoint, changes } = await withDatabase(context, (queries) => readEndpoint(queries, id));
   if (asJson) {
@@ -22,12 +18,7 @@ export async function showEndpoint(context: CommandContext, id: string, asJson: 
   }
   const facts = endpoint === null ? [["state", "deleted"]] : factsOf(endpoint);
   const rows = changes.map(rowOf).map((row) => row.map(oneLine));
-  context.stdout(
-    table(
-      ["ENDPOINT", id],
-      facts.map((row) => row.map(oneLine)),
-    ),
-  );
+  context.stdout(factsTable("ENDPOINT", id, facts));
   if (rows.length > 0) context.stdout(`\n${table(["CHANGED", "KIND", "BY", "BEFORE", "AFTER"], rows)}`);
 }
 

@@ -8,7 +8,7 @@ import {
   type UndeliveredEvent,
 } from "@herald/contracts";
 import type { CommandContext } from "../command.ts";
-import { oneLine, table } from "../output.ts";
+import { factsTable, oneLine, table } from "../output.ts";
 
 /** Prints what was found of one organization. Returns how much that was. */
 export function printFound(
@@ -58,13 +58,6 @@ function describeUndelivered(organizationId: string, event: UndeliveredEvent): s
 function describeManualDelivery(organizationId: string, found: EndpointDelivery): string {
   const facts = [["organization", organizationId]];
   return `${factsTable("MANUAL DELIVERY", found.delivery?.id ?? "", facts)}\n${describeEndpoints([found])}`;
-}
-
-function factsTable(what: string, id: string, facts: string[][]): string {
-  return table(
-    [what, id],
-    facts.map((row) => row.map(oneLine)),
-  );
 }
 
 function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {

@@ -21,7 +21,6 @@ export interface RejectedQueue {
 /**
  * Runs a task on the rejected queue. Until the task ends, other processes do not see the messages that it has read. Then the messages that it
  * neither replayed nor discarded go back to the queue, also if this process dies.
- *
  * @throws if there is no such queue
  */
 export async function withRejectedQueue<T>(
@@ -29,7 +28,7 @@ export async function withRejectedQueue<T>(
   names: Names,
   task: (queue: RejectedQueue) => Promise<T>,
 ): Promise<T> {
-  const { messages: depth } = await depthOf(connection, names.rejectedQueue);
+  const depth = await depthOf(connection, names.rejectedQueue);
   if (depth === null) {
     throw new Error(
       `There is no queue ${names.rejectedQueue}. Has a service run on this broker and with this BROKER_NAMESPACE?`,

@@ -11,10 +11,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Without it, a connection whose other end fell silent would hold the relay for as long as TCP keeps trying. */
 const ANSWER_TIMEOUT_MS = 60_000;
 
-/**
- * Opens the database of a product service that holds an outbox. It need not be there yet. It needs no setting of PostgreSQL, so that it
- * works behind a pooler.
- */
+/** Opens a product service's database. It need not be there yet, and needs no setting of PostgreSQL, so that it works behind a pooler. */
 export function openOutboxPool(url: string, onConnectionLost: (error: Error) => void, log?: Log): pg.Pool {
   const pool = new pg.Pool({
     Client: SessionClient,

@@ -3,9 +3,8 @@ import { atMostEach } from "@herald/common/runtime/repeat";
 import { brokerAuthorities } from "@herald/common/security/tls-files";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
-import { createRegistry, metricsIn, type Registry, readGauge } from "@herald/common/telemetry/metrics";
+import { createRegistry, metricsIn, type Registry, readGauge, reading } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
-import { reading } from "@herald/common/telemetry/reading";
 import { createEmitter } from "@herald/emitter";
 import { COUNTED_AT_MOST, type OutboxLag, RowsSetAsideError, readOutboxLag, startRelay } from "@herald/emitter/outbox";
 import { openOutboxPool } from "./outbox-database.ts";
@@ -14,11 +13,7 @@ import type { relaySettings } from "./relay-settings.ts";
 /** Scrapes within this time share a reading. */
 const READING_LIFE_MS = 1_000;
 
-/**
- * Metrics of a relay's work, and of its outbox, which is read at each scrape. A figure that can't be read is not exported.
- *
- * @param readLag reads the outbox
- */
+/** Metrics of a relay's work, and of its outbox, which is read at each scrape. A figure that can't be read is not exported. */
 export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLag>) {
   const { counter } = metricsIn(registry);
   const latest = reading(READING_LIFE_MS, readLag);

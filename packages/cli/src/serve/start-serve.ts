@@ -1,5 +1,5 @@
 import { type Environment, readConfig } from "@herald/common/config/read-config";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import type { Service } from "@herald/common/service/run-service";
 import { type DispatcherTuning, dispatcherSettings, startDispatcher } from "@herald/dispatcher";
@@ -22,11 +22,7 @@ const serveSettings = { ...dispatcherSettings, ...publisherSettings, ...manageme
  */
 const LAST_MANUAL_DELIVERIES_MS = 1_000;
 
-/**
- * Reads the settings of all three services.
- *
- * @throws ConfigError listing every problem of any of them
- */
+/** Reads the settings of all three services. @throws ConfigError listing every problem of any of them */
 export function readServeConfig(environment: Environment) {
   return readConfig(serveSettings, environment, problemsOfManagementApi);
 }
@@ -34,7 +30,6 @@ export function readServeConfig(environment: Environment) {
 /**
  * Starts the three services in this process. They share the connections to PostgreSQL and RabbitMQ and the operations port, and
  * nothing else: each works, waits and fails as it does in a process of its own.
- *
  * @throws ConfigError; what a service throws that does not start, after the others have been stopped
  */
 export async function startServe(
@@ -76,7 +71,7 @@ export async function startServe(
     async stop() {
       const answered = api.stop();
       const stored = publisher.stop();
-      await within(LAST_MANUAL_DELIVERIES_MS, answered, undefined);
+      await within(LAST_MANUAL_DELIVERIES_MS, answered);
       await Promise.all([answered, stored, dispatcher.stop()]);
       await inProcess.close();
     },

@@ -53,7 +53,7 @@ describe("of a right set-up", () => {
     const namespace = `${broker.namespace}.new`;
     expect(await complaints({ settings: { BROKER_NAMESPACE: namespace } })).toEqual([]);
     const connection = await connect(broker.url);
-    const { messages } = await depthOf(connection, `${namespace}.events.rejected`);
+    const messages = await depthOf(connection, `${namespace}.events.rejected`);
     await connection.close();
     expect(messages).toBeNull();
   });

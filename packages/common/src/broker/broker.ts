@@ -20,38 +20,6 @@ import { brokerAuthorities } from "../security/tls-files.ts";
 import { outagesInWords } from "../service/outages.ts";
 import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
 
-/**
- * Publishes a message that reaches no queue, at an interval, so that Herald notices a memory or disk alarm of the broker. RabbitMQ reports an alarm
- * only to connections that publish. During an alarm it blocks all emitters, so no event comes, and Herald itself would have nothing to publish.
- *
- * @param exchange a direct exchange without a binding for the message's key: it drops the message
- * @returns a function that ends the probing
- */
-export function probeForAlarms(connection: BrokerScope["connection"], exchange: string, everyMs: number): () => void {
-  // It stays open: a broker in alarm answers nothing more on the connection, not even a channel's close.
-  let channel: Channel | undefined;
-
-  async function probe(): Promise<void> {
-    if (connection.obstacle() !== undefined) return;
-    if (channel === undefined) {
-      const opened = await connection.openChannel();
-      const forget = () => {
-        if (channel === opened) channel = undefined;
-      };
-      // An exchange that is not declared yet, or a right that is missing, closes the channel.
-      opened.on("error", forget);
-      opened.on("close", forget);
-      channel = opened;
-    }
-    channel.publish(exchange, "nobody", Buffer.alloc(0));
-  }
-
-  // The connection itself reports what fails here.
-  const timer = setInterval(() => void probe().catch(() => undefined), everyMs);
-  timer.unref();
-  return () => clearInterval(timer);
-}
-
 // Services import a broker's types and errors from here, and not from the package below it.
 export {
   type Consumer,
@@ -80,7 +48,7 @@ export interface BrokerOptions {
   probeMs?: number;
 }
 
-/** How often to ask. Monitoring shows an alarm within a minute, and an idle process is not woken up often. */
+/** Monitoring shows an alarm within a minute, and an idle process is not woken up often. */
 const PROBE_MS = 10_000;
 
 export type Broker = ReturnType<typeof connectBroker>;
@@ -88,7 +56,6 @@ export type Broker = ReturnType<typeof connectBroker>;
 /**
  * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
  * outage: no error of the broker needs an answer, except a `NotSentError`. Returns at once, connected or not.
- *
  * @throws if the URL is not an AMQP URL, or asks for no TLS although there is a `caFile`; ConfigError if the file can't be used
  */
 export function connectBroker(brokerOptions: BrokerOptions) {
@@ -114,14 +81,17 @@ export function connectBroker(brokerOptions: BrokerOptions) {
   const scopes = () => [receiving, sending, ...(events ? [events] : [])];
   const own = names(namespace);
 
-  // The exchange that the probe for alarms publishes to: one to which the service's user may write. Its message fits no queue, so the broker drops it.
+  // RabbitMQ reports a memory or disk alarm only to connections that publish. During an alarm it blocks all emitters, so no event comes, and Herald
+  // itself would have nothing to publish. So it publishes a message that no queue takes, to an exchange to which the service's user may write.
   const probedBy: Record<Side, string> = {
     "management-api": own.requestsExchange,
     publisher: own.dispatchExchange,
     dispatcher: "",
   };
   const probed = side ? probedBy[side] : own.dispatchExchange;
-  const stopProbing = probeForAlarms(sending.connection, probed, probeMs);
+  const prober = startSender(sending);
+  const probe = { exchange: probed, routingKey: "nobody", content: Buffer.alloc(0) };
+  const probing = setInterval(() => prober.send(probe), probeMs).unref();
 
   const isReady = () => scopes().every((scope) => scope.isReady());
 
@@ -153,7 +123,7 @@ export function connectBroker(brokerOptions: BrokerOptions) {
     inspector: () => startInspector(receiving),
     /** Closes what is still open, consumers first, and the connections. */
     close: async () => {
-      stopProbing();
+      clearInterval(probing);
       await events?.close();
       await receiving.close();
       await sending.close();
@@ -186,11 +156,9 @@ export function partOfBroker(broker: Broker): Broker {
 
 export type Inspector = ReturnType<typeof startInspector>;
 
-/**
- * Looks at queues from outside, and binds them. Each function throws if the broker is away, or there is no such queue. An inspector has a channel of its
- * own: the broker closes the channel on which a missing queue is asked for.
- */
+/** Looks at queues from outside, and binds them. Each function throws if the broker is away, or there is no such queue. */
 export function startInspector(scope: BrokerScope) {
+  // One of its own: the broker closes the channel on which a missing queue is asked for.
   const channel = maintainChannel(scope, { purpose: "inspector", open: scope.connection.openChannel });
   function on(queue: string): Channel {
     const open = channel.current();

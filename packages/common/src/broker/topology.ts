@@ -9,11 +9,7 @@ const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
 export type Names = ReturnType<typeof names>;
 
-/**
- * The exchanges and queues of one Herald.
- *
- * @param namespace first part of every name, "herald" unless several Heralds share a broker
- */
+/** The exchanges and queues of one Herald. @param namespace first part of every name, "herald" unless several Heralds share a broker */
 export function names(namespace: string) {
   const inboxQueues: readonly string[] = BUCKETS.map((bucket) => `${namespace}.events.inbox.${bucket}`);
   const behindQueues: readonly string[] = inboxQueues.map((queue) => `${queue}.behind`);
@@ -88,7 +84,6 @@ export type Side = "management-api" | "publisher" | "dispatcher";
 /**
  * Declares what a service sends to and reads from, except the queues of dispatchers, and leaves alone what is there already. Every channel runs
  * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
- *
  * @param side of all three if absent
  * @throws if an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
@@ -103,7 +98,8 @@ export async function declareTopology(channel: Channel, namespace: string, side?
 async function declareEvents(channel: Channel, own: Names): Promise<void> {
   const { eventsExchange, floodsExchange, inboxExchange } = own;
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
-  await channel.assertQueue(own.rejectedQueue, rejectedQueue());
+  // The last place of an event: a program that reads it may requeue it any number of times.
+  await channel.assertQueue(own.rejectedQueue, quorum({ "x-delivery-limit": NO_DELIVERY_LIMIT }));
   await channel.assertQueue(own.deadLetterQueue, eventQueue(own.rejectedQueue));
   await channel.assertExchange(inboxExchange, "topic", { durable: true });
   for (const [index, queue] of own.inboxQueues.entries()) {
@@ -158,11 +154,6 @@ function eventQueue(next: string): Options.AssertQueue {
     // Else all of them would be led by the node that declares them.
     "x-queue-leader-locator": "balanced",
   });
-}
-
-/** The last place of an event: a program that reads it may requeue it any number of times without RabbitMQ dropping it. */
-function rejectedQueue(): Options.AssertQueue {
-  return quorum({ "x-delivery-limit": NO_DELIVERY_LIMIT });
 }
 
 function quorum(queueArguments: Record<string, unknown>): Options.AssertQueue {

@@ -30,9 +30,7 @@ export const memorySettings = {
   },
 } as const satisfies Settings;
 
-/**
- * The settings of traces, with OpenTelemetry's names. Its SDK itself reads the other variables of its OTLP exporter, for example for certificates.
- */
+/** The settings of traces, with OpenTelemetry's names. Its SDK itself reads the other variables of its OTLP exporter. */
 const telemetrySettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     type: "string",
@@ -157,7 +155,6 @@ export const secretSettings = {
   },
 } as const satisfies Settings;
 
-/** The settings that decide which receivers may be reached. */
 export const networkSettings = {
   ALLOWED_PRIVATE_NETWORKS: {
     type: "string",

@@ -39,11 +39,7 @@ const FILE_SCHEMA = {
   },
 };
 
-/**
- * Reads the types of events that this Herald delivers: the file's, or the default ones if none is named.
- *
- * @throws ConfigError that names the file, the place in it and what has to be there
- */
+/** The types of events that this Herald delivers. @throws ConfigError that names the file, the place in it and what has to be there */
 export function readCatalogue({ EVENT_TYPES_FILE: file }: { EVENT_TYPES_FILE?: string | undefined }): Catalogue {
   if (file === undefined) return DEFAULT_CATALOGUE;
   return readSetting("EVENT_TYPES_FILE", () => {
@@ -90,11 +86,7 @@ function problemsOf(value: unknown): string[] {
   });
 }
 
-/**
- * The demands of this catalogue on events, for publishers. Schemas of data are compiled here, once.
- *
- * @throws Error where one can't be compiled
- */
+/** The demands of this catalogue on events, for publishers. Schemas of data are compiled here, once. @throws Error where one can't be compiled */
 export function catalogueRules(catalogue: Catalogue): EventTypeRules {
   // Formats are annotations, as the standard has it: validators read them differently.
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false, validateFormats: false });

@@ -27,7 +27,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * that `<NAME>_FILE` names, its trailing line break cut off; so may what is made together with one.
  *
  * Unless HERALD_ENV is development, it refuses values that are not safe.
- *
  * @param problemsOf says what several settings together have wrong; it is asked where each is right by itself
  * @throws ConfigError listing every problem; it never repeats a secret's value.
  */
@@ -58,11 +57,7 @@ export function readConfig<const S extends Settings>(
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in settings)) as Config<S>;
 }
 
-/**
- * Makes something of one setting's value, such as a list of networks.
- *
- * @throws ConfigError that names the setting, where `read` throws
- */
+/** Makes something of one setting's value, such as a list of networks. @throws ConfigError that names the setting, where `read` throws */
 export function readSetting<T>(name: string, read: () => T): T {
   try {
     return read();

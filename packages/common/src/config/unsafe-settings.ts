@@ -4,10 +4,7 @@ import pg from "pg";
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
 
-/**
- * Says whether a value is unsafe, or which part of it, which replaces `{}` in the sentence. The sentence says why and what to do, and never
- * holds a secret.
- */
+/** Says whether a value is unsafe, or which part of it, which replaces `{}` in the sentence. The sentence never holds a secret. */
 type Check = readonly [find: (value: string, settings: SettingValues) => boolean | string, sentence: string];
 
 /** HS256 wants a key that is as long as its hash (RFC 7518, section 3.2). */
@@ -15,7 +12,6 @@ const SECRET_BYTES = 32;
 /** 32 random bytes have fewer distinct ones once in 10^15 times. */
 const DISTINCT_BYTES = 16;
 
-/** Passwords that attackers try first. */
 const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
   (
     "admin administrator change-me change_me changeit changeme default guest herald letmein pass passw0rd password " +
@@ -38,8 +34,11 @@ const guessable: Check = [
   "its password is {}. Give the user a random one.",
 ];
 
-const isPlainPostgres = (url: string, settings: SettingValues) =>
-  remotePostgres(url)?.isChecked === false && !isAllowedPlaintext("postgres", settings);
+function isPlainPostgres(url: string, settings: SettingValues): boolean {
+  const server = postgresOf(url);
+  if (server === undefined || isThisMachine(server.host)) return false;
+  return !server.isChecked && !isAllowedPlaintext("postgres", settings);
+}
 
 /** The values that production refuses, by the setting that an operator would change. */
 const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
@@ -98,10 +97,7 @@ const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
 /** Every setting that is checked, or that the check of another setting reads. */
 export const JUDGED_SETTINGS: readonly string[] = [...new Set(CHECKS.map(([setting]) => setting)), "DATABASE_CA_FILE"];
 
-/**
- * A sentence for each of these settings that production must not run with: it names the setting and says what to do. Values that can't be
- * read at all are left to the code that reads them.
- */
+/** A sentence for each setting that production must not run with. Values that can't be read at all are left to the code that reads them. */
 export function unsafeSettings(settings: SettingValues): string[] {
   return CHECKS.flatMap(([setting, find, sentence]) => {
     const value = settings[setting];
@@ -128,12 +124,6 @@ function postgresOf(text: string) {
   } catch {
     return undefined;
   }
-}
-
-/** The PostgreSQL of a URL, if it is on another machine. */
-function remotePostgres(url: string) {
-  const server = postgresOf(url);
-  return server && !isThisMachine(server.host) ? server : undefined;
 }
 
 /** The user and password of a URL; for PostgreSQL, those that pg takes. Empty if they can't be read. */

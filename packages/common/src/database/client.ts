@@ -94,7 +94,6 @@ export class Client extends SessionClient {
   }
 }
 
-/** Parameters of a URL that name a file, as libpq has them. */
 const FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" } as const;
 /** The parameters of TLS that a URL may have beside a file of authorities: they ask for no more than that file does. */
 const SAME_AS_FILE = ["prefer", "require", "verify-ca", "verify-full"];
@@ -103,8 +102,6 @@ const PARAMETERS = ["sslmode", "uselibpqcompat", "ssl", "sslnegotiation", ...Obj
 /**
  * How a client reaches the server: as the URL says, or, with a file of authorities of one's own, over TLS, with the server's certificate and name
  * checked against them.
- *
- * @param urlSetting the setting of the URL
  * @throws ConfigError if the URL or a file can't be used, or the URL says something else about TLS than `caFile` does
  */
 export function addressOf(
@@ -168,11 +165,7 @@ const QUERY_TIMEOUT_MS = 15_000;
 /** Limits of one transaction, since a limit of the session would stay on a pooler's connection. */
 const BEGIN_READ = "begin read only; set local lock_timeout = 1000; set local statement_timeout = 3000";
 
-/**
- * Connects at once, for a look from outside at what the services will find.
- *
- * @throws pg's error if there is no connection
- */
+/** Connects at once, for a look from outside at what the services will find. @throws pg's error if there is no connection */
 export async function openSession(
   url: string,
   { caFile, applicationName }: { caFile?: string | undefined; applicationName: string },

@@ -39,8 +39,6 @@ interface Bounds {
  * If the bounds of an answer do not overlap the known ones, PostgreSQL's clock was set, another server has become the primary, or this
  * machine slept: the new offset is used at once. If time would go back by less than {@link STEP_BACK_MS}, `now()` stands still until it
  * is reached; by more, it jumps back.
- *
- * @param machine the clock of a test that steers it
  */
 export function createDatabaseClock(machine: Clock = machineClock) {
   let offset: (Bounds & { likely: number; atMs: number }) | undefined;
@@ -57,7 +55,6 @@ export function createDatabaseClock(machine: Clock = machineClock) {
   }
 
   return {
-    /** Resolves with the first answer. */
     known,
     isKnown: () => offset !== undefined,
     monotonicMs: machine.monotonicMs,
@@ -68,7 +65,6 @@ export function createDatabaseClock(machine: Clock = machineClock) {
       if (ms > latestMs || ms < latestMs - STEP_BACK_MS) latestMs = ms;
       return new Date(latestMs);
     },
-    /** Takes an answer of PostgreSQL's. */
     update({ askedMs, databaseMs, answeredMs }: TimeReading) {
       const read = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
       const known = offset && offsetAt(answeredMs);

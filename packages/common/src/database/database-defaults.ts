@@ -37,7 +37,6 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 
 /**
  * Gives a database its defaults, where it has others. New sessions have them, those that are open keep what they had.
- *
  * @param client connected to that database. Two at once would meet each other on the database's row: the caller holds a lock
  * @returns the statements that only the database's owner may run, where this user is not; empty if all is done
  */

@@ -102,10 +102,7 @@ export function standbyFault({ isStandby }: DatabaseInfo): Explanation | undefin
 }
 
 /** Why the server is too old; undefined if it is not. */
-export function versionFault({
-  version,
-  versionText,
-}: Pick<DatabaseInfo, "version" | "versionText">): Explanation | undefined {
+export function versionFault({ version, versionText }: DatabaseInfo): Explanation | undefined {
   if (version >= OLDEST_POSTGRES * 10_000) return undefined;
   return {
     what: `The database server is PostgreSQL ${versionText}; Herald needs ${OLDEST_POSTGRES} or newer.`,

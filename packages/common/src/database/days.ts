@@ -24,7 +24,6 @@ export function onDaysOf(column: string, ids: readonly string[]): Prisma.Sql {
   return onDays(column, Math.min(...days), Math.max(...days));
 }
 
-/** Items whose ids are of one day. */
 export interface OfDay<Item> {
   items: Item[];
   /** A condition that is true of all ids of the day. */

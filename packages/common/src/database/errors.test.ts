@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import pg from "pg";
-import { versionFault } from "./database-info.ts";
+import { type DatabaseInfo, versionFault } from "./database-info.ts";
 import { isConflict, isDatabaseOutage, isDataError, isPartitionMissing, isTooMuch } from "./errors.ts";
 import { createRefusals } from "./refusals.ts";
 
@@ -76,8 +76,8 @@ test("PostgreSQL refuses connections until some have been opened for five second
 });
 
 test("a server that is too old is refused, with its version and the reason; the oldest supported one and newer ones pass", () => {
-  const { what } = versionFault({ version: 140_020, versionText: "14.20" }) ?? {};
+  const { what } = versionFault({ version: 140_020, versionText: "14.20" } as DatabaseInfo) ?? {};
   expect(what).toMatch(/PostgreSQL 14\.20; Herald needs 15 or newer/);
-  expect(versionFault({ version: 150_000, versionText: "15.0" })).toBeUndefined();
-  expect(versionFault({ version: 190_001, versionText: "19.1" })).toBeUndefined();
+  expect(versionFault({ version: 150_000, versionText: "15.0" } as DatabaseInfo)).toBeUndefined();
+  expect(versionFault({ version: 190_001, versionText: "19.1" } as DatabaseInfo)).toBeUndefined();
 });

@@ -64,7 +64,6 @@ export function isPlanOutdated(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.routine === "RevalidateCachedQuery";
 }
 
-/** Whether PostgreSQL ended a statement because its time was over. */
 export const isOutOfTime = endedWith(QUERY_CANCELED);
 
 /** Whether a prepared statement's name was missing on a connection, or taken, as behind a pooler that knows nothing of them. */

@@ -19,10 +19,7 @@ export interface Lag extends Dispatching {
   oldestForHeraldAt: Date | null;
   /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null if none does. */
   oldestForReceiverAt: Date | null;
-  /**
-   * Notices that the broker has not confirmed ten seconds after they were made; counted to {@link COUNTED_AT_MOST}. Publishers look once a second, so
-   * younger ones are usual.
-   */
+  /** Notices that the broker has not confirmed ten seconds after they were made; counted to {@link COUNTED_AT_MOST}. */
   notices: number;
   catchUps: number;
   guards: number;
@@ -31,10 +28,7 @@ export interface Lag extends Dispatching {
   endpointsQuarantined: number;
   endpointsPaused: number;
   endpointsFailed: number;
-  /**
-   * For how long the oldest transaction has kept dead rows from being vacuumed, in seconds; 0 if none does. A user without
-   * the rights of `pg_read_all_stats` sees its own transactions only.
-   */
+  /** For how long the oldest transaction has kept dead rows from being vacuumed. Without the rights of `pg_read_all_stats`, own ones alone count. */
   oldestTransactionSeconds: number;
   connectionsUsed: number;
   /** How many connections users without special rights may have together. */
@@ -58,6 +52,11 @@ export async function readLag(
   { now, endpointConcurrency }: { now: Date; endpointConcurrency: number },
 ): Promise<Lag> {
   const dispatching = await readDispatching(reads);
+  const counted = (rows: Prisma.Sql) =>
+    Prisma.sql`(select count(*) from (${rows} limit ${COUNTED_AT_MOST}) as counted)::int`;
+  const unfinished = (which: Prisma.Sql) =>
+    counted(Prisma.sql`
+      select from waiting join due on due.shard = waiting.shard and due.endpoint_id = waiting.id where ${which}`);
   const rows = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
     with recursive step (shard, endpoint_id) as (
       (select shard, endpoint_id from due order by shard, endpoint_id limit 1)
@@ -98,36 +97,11 @@ export async function readLag(
       where enabled and of_endpoint.due > 0
     )
     select
-      (
-        select count(*) from (
-          select from waiting
-          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id and due.due_at <= ${now}::timestamptz
-          where enabled
-          limit ${COUNTED_AT_MOST}
-        ) as due
-      )::int as "due",
-      (
-        select count(*) from (
-          select from waiting
-          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id and due.due_at > ${now}::timestamptz
-          where enabled
-          limit ${COUNTED_AT_MOST}
-        ) as scheduled
-      )::int as "scheduled",
-      (
-        select count(*) from (
-          select from waiting
-          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id
-          where not enabled
-          limit ${COUNTED_AT_MOST}
-        ) as parked
-      )::int as "parked",
+      ${unfinished(Prisma.sql`enabled and due_at <= ${now}::timestamptz`)} as "due",
+      ${unfinished(Prisma.sql`enabled and due_at > ${now}::timestamptz`)} as "scheduled",
+      ${unfinished(Prisma.sql`not enabled`)} as "parked",
       waits_for.*,
-      (
-        select count(*) from (
-          select from notice where occurred_at < ${now}::timestamptz - interval '10 seconds' limit ${COUNTED_AT_MOST}
-        ) as notice
-      )::int as "notices",
+      ${counted(Prisma.sql`select from notice where occurred_at < ${now}::timestamptz - interval '10 seconds'`)} as "notices",
       catch_up.*,
       endpoint.*,
       (

@@ -49,13 +49,9 @@ const CREATE_TABLE = `create table if not exists public._prisma_migrations (
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
  * applies the file. If others hold a lock that it needs, it steps back and tries again each second, for as long as that takes.
- *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused
- * @param options.folder of migrations; the repository's own by default
- * @param options.caFile as `openDatabase` takes it
  * @param options.statementTimeoutMs for the services' statements; migrations may take any time
- * @param options.onProgress receives texts about what is under way
  * @throws when the server is too old or its database unfit, when the tables belong to another user, when a migration fails, and when the recorded migrations are not those of the folder
  */
 export async function migrate(
@@ -139,7 +135,6 @@ function assertNone(fault: Explanation | undefined): void {
  * A process without the lock does not wait for it within a transaction. It tries again, each time in a new one: `create index concurrently` waits for
  * every transaction that has a snapshot, and would wait for that process. The transaction that has the lock runs nothing more, and has no snapshot. Its
  * rollback releases the lock.
- *
  * @returns a function that throws if the connection that holds the lock broke
  */
 async function acquireLock(client: Client): Promise<() => void> {
@@ -190,7 +185,6 @@ async function findPending(
 
 /**
  * Applies a migration. Returns false, and has done nothing, where other transactions hold a lock that it needs.
- *
  * @param isNew the database had no migration before: an index of an empty table is built in a transaction, which works through a pooler too
  */
 async function apply(
@@ -226,11 +220,7 @@ async function apply(
   }
 }
 
-/**
- * For the rest of the session, so that it has to be one of PostgreSQL's own.
- *
- * @throws where a pooler could give the next statement another session
- */
+/** For the rest of the session, so that it has to be one of PostgreSQL's own. @throws where a pooler could give the next statement another session */
 async function liftTimeout(client: Client, name: string): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   if (rows[0]?.pid !== client.serverProcessId) {

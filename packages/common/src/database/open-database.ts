@@ -32,7 +32,6 @@ export interface DatabaseOptions {
   onStatementLost?: () => void;
 }
 
-/** The remedy if a pooler loses prepared statements. */
 export const KEEP_STATEMENTS =
   "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
   "set max_prepared_statements = 200.";
@@ -67,7 +66,6 @@ const ANSWER_GRACE_MS = 2_000;
 /**
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
- *
  * @throws ConfigError if a file of TLS can't be used, or the URL and `caFile` disagree about TLS
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}) {
@@ -118,7 +116,6 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     }),
   });
   return {
-    /** Undefined if no setting names one. */
     tlsFiles: address.tlsFiles,
     /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
     prisma,
@@ -132,7 +129,6 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     probes: directQueries(pingPool, () => ""),
     /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
     readsWithin: (timeoutMs: number) => boundedReads(pool, statementName, timeoutMs),
-    /** PostgreSQL's time, from its answers to `ping`. */
     clock,
     /** Reads PostgreSQL's time over a reserved connection, at most once a second. Rejects if PostgreSQL is away. */
     ping: async () => {
@@ -147,10 +143,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
   };
 }
 
-/**
- * Measures the round trip without the time that connecting takes. PostgreSQL sends its time as a whole number of microseconds, since a setting
- * (`extra_float_digits`) can round a fractional number by days.
- */
+/** PostgreSQL sends its time as a whole number of microseconds: a setting (`extra_float_digits`) can round a fractional one by days. */
 async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeReading> {
   const client = await pool.connect();
   let failure: Error | undefined;

@@ -36,6 +36,11 @@ async function inTries<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
+function statementOf(strings: TemplateStringsArray, given: unknown[], statementName: (text: string) => string) {
+  const { text, values } = Prisma.sql(strings, ...given);
+  return { name: statementName(text), text, values: values.map(textOf), types: TYPES };
+}
+
 /**
  * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
  * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/README.md (13).
@@ -46,13 +51,9 @@ export function directQueries(
   watch: StatementFailures["watch"] = (_, run) => run(),
 ): Queries {
   async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {
-    const statement = Prisma.sql(strings, ...values);
-    const { text } = statement;
-    const parameters = statement.values.map(textOf);
+    const statement = statementOf(strings, values, statementName);
     // The pool closes a connection that has failed.
-    return await inTries(() =>
-      watch(text, () => pool.query({ name: statementName(text), text, values: parameters, types: TYPES })),
-    );
+    return await inTries(() => watch(statement.text, () => pool.query(statement)));
   }
   return {
     $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => (await run(strings, values)).rows as T,
@@ -69,14 +70,13 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
   const begin = `begin read only; set local statement_timeout = ${timeoutMs}`;
   return {
     async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
-      const { text, values: given } = Prisma.sql(strings, ...values);
-      const parameters = given.map(textOf);
+      const statement = statementOf(strings, values, statementName);
       return await inTries(async () => {
         const client = await pool.connect();
         let isUsable = false;
         try {
           await client.query(begin);
-          const { rows } = await client.query({ name: statementName(text), text, values: parameters, types: TYPES });
+          const { rows } = await client.query(statement);
           await client.query("rollback");
           isUsable = true;
           return rows as T;

@@ -5,11 +5,7 @@ const QUIET_MS = 5_000;
 /** A process that has no need of a new connection does not try again. */
 const FORGOTTEN_MS = 60_000;
 
-/**
- * Knows whether PostgreSQL refuses new connections, as if it has none left. It may go on to carry out statements over those that are open.
- *
- * @param monotonicMs a test's clock
- */
+/** Knows whether PostgreSQL refuses new connections, as if it has none left. Statements may go on over those that are open. */
 export function createRefusals(monotonicMs = () => performance.now()) {
   let last: { error: Error; atMs: number; isConnectedSince: boolean } | undefined;
   return {

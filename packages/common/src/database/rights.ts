@@ -94,7 +94,6 @@ const RIGHTS_OF_ALL: readonly string[] = [
 /**
  * Grants each of Herald's users that exists what it needs, as part of a migration, since rights name tables and columns. Takes no
  * right away: the version before may run on beside.
- *
  * @param client in a transaction. Two at once would meet each other on the tables' rows in the catalogue: the caller holds a lock
  * @returns the users; none if this user does not own the tables
  */

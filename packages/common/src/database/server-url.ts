@@ -15,9 +15,6 @@ const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-ful
 
 /**
  * The URL of a PostgreSQL server as pg reads it, from one that libpq takes. A "%" that begins no code stands for itself.
- *
- * @param hasCaFile whether a file of authorities says that TLS is required and checked
- * @param setting that has the URL
  * @throws ConfigError that says what to change, and repeats nothing of user and password
  */
 export function serverUrl(text: string, { hasCaFile, setting }: { hasCaFile: boolean; setting: string }): string {

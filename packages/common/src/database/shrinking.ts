@@ -8,7 +8,6 @@ export interface BatchesOptions {
   /** What is done, in the plural, for the log. */
   what: string;
   log: Pick<Log, "info" | "warn">;
-  /** Knows whether it goes on. */
   progress: Progress;
 }
 
@@ -24,7 +23,6 @@ export interface BatchOutcome<Item, Result> {
  * refuses. The batch is halved then, down to one item, which is set aside. After a success the batches grow again.
  *
  * The log has one line when statements begin to run out of time or to wait for a lock, and one when they succeed again.
- *
  * @param run gets 1 to `max` items in their order; any other error of it ends the call
  */
 export function shrinkingBatches<Item, Result>(
@@ -64,7 +62,6 @@ export function shrinkingBatches<Item, Result>(
 /**
  * Like {@link shrinkingBatches}, for a statement that selects its own rows and takes their number. If that is too much for PostgreSQL, it runs again
  * with half as many, down to one.
- *
  * @throws the statement's error if fewer rows can't help, or one is too much
  */
 export function shrinkingPages({ max }: { max: number }): <T>(run: (size: number) => Promise<T>) => Promise<T> {

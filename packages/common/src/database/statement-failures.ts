@@ -1,4 +1,6 @@
-import { isConflict, isDataError, isTooMuch } from "./errors.ts";
+import { retry } from "../runtime/repeat.ts";
+import type { Log } from "../telemetry/log.ts";
+import { isConflict, isDataError, isTooMuch, withRemedy } from "./errors.ts";
 
 export type StatementFailures = ReturnType<typeof statementFailures>;
 
@@ -21,15 +23,12 @@ export const STALLED_MS = 10_000;
 /**
  * Knows for how long a statement has failed again and again though nothing is wrong with it: PostgreSQL has no room, grants no right, is read-only, or
  * does not end a commit. Of work that must go on it also knows for how long it has waited for a lock, or has run out of time.
- *
- * @param monotonicMs a test's clock
  */
 export function statementFailures(monotonicMs = () => performance.now()) {
   /** By text: when the first try of the run began, and when the last one failed. */
   const failing = new Map<string, { sinceMs: number; lastMs: number }>();
   const all: Progress[] = [];
 
-  /** Begins to watch a kind of work. */
   function createProgress(): Progress {
     let running = 0;
     /** When the first try began that had no success after it, and when the last one failed. */
@@ -84,4 +83,18 @@ export function statementFailures(monotonicMs = () => performance.now()) {
       return Math.max(0, ...failed, ...stalled) / 1_000;
     },
   };
+}
+
+/** Runs a statement until PostgreSQL answers. Logs these words once while it waits. @throws an error that another try can't mend */
+export function untilAnswered<T>(
+  { log, signal }: { log: Log; signal: AbortSignal },
+  words: string,
+  statement: () => Promise<T>,
+  isFinal = (error: unknown) => isDataError(error) || isTooMuch(error),
+): Promise<T> {
+  return retry(statement, {
+    shouldRetry: (error) => !isFinal(error),
+    onFirstFailure: (error) => log.error(withRemedy(words, error), { error }),
+    signal,
+  });
 }

@@ -96,6 +96,8 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
   // `before` is read without a lock, and may be older than the row that is changed. Flag and events are the same in both,
   // since the revision is, and the revision grows with every change of theirs.
   const resumed = Prisma.sql`(${enabled} and not before.enabled)`;
+  const ofPause = (column: string, paused: Prisma.Sql) =>
+    Prisma.sql`case when ${enabled} then null when before.enabled then ${paused} else endpoint.${Prisma.raw(column)} end`;
   // A kept secret is not named at all: the management API's user may write secrets, and not read them.
   const replacedSecret =
     sealedSecret === null ? Prisma.empty : Prisma.sql`sealed_secret = ${sealedSecret}, quarantined_at = null,`;
@@ -121,15 +123,9 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
           failed_at = case when not ${resumed} then endpoint.failed_at end,
           paused_until = case when not ${resumed} then endpoint.paused_until end,
           failing_told = endpoint.failing_told and not ${resumed},
-          disabled_reason = case
-            when ${enabled} then null when before.enabled then 'paused' else endpoint.disabled_reason
-          end,
-          disabled_at = case
-            when ${enabled} then null when before.enabled then ${now}::timestamptz else endpoint.disabled_at
-          end,
-          disabled_by = case
-            when ${enabled} then null when before.enabled then ${nameOf(author)} else endpoint.disabled_by
-          end,
+          disabled_reason = ${ofPause("disabled_reason", Prisma.sql`'paused'`)},
+          disabled_at = ${ofPause("disabled_at", Prisma.sql`${now}::timestamptz`)},
+          disabled_by = ${ofPause("disabled_by", Prisma.sql`${nameOf(author)}`)},
           updated_at = ${now}::timestamptz
       from webhook_endpoint as before
       where before.id = endpoint.id

@@ -4,12 +4,7 @@
  */
 export const DURATION_BOUNDS_MS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 15_000] as const;
 
-/**
- * The duration that a share of all attempts did not exceed, taken to be evenly spread within its bucket.
- *
- * @param counts attempts by {@link DURATION_BOUNDS_MS}
- * @returns whole milliseconds; null without attempts
- */
+/** The duration in whole milliseconds that a share of all attempts did not exceed, taken to be evenly spread within its bucket; null without any. */
 export function percentileMs(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, many) => sum + many, 0);
   if (total === 0) return null;

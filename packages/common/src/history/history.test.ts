@@ -4,12 +4,13 @@ import fc from "fast-check";
 import { eventKey, firstIdAt } from "../database/ids.ts";
 import { percentileMs } from "./durations.ts";
 import { entityTypeOf } from "./summary.ts";
-import { cutPart, type EndpointFacts, type EventFacts, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";
+import { cutPart, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const NOW = new Date("2026-03-10T12:00:00.000Z");
 const daysAgo = (days: number, ms = 0) => new Date(NOW.getTime() - days * DAY_MS + ms);
-const why = (event: Partial<EventFacts>, endpoint: Partial<EndpointFacts>) =>
+type Facts = Parameters<typeof whyNoDelivery>;
+const why = (event: Partial<Facts[0]>, endpoint: Partial<Facts[1]>) =>
   whyNoDelivery(
     { type: "WorkItemCompleted", occurredAt: daysAgo(1), ...event },
     { events: ["RiskCreated", "WorkItemCompleted"], createdAt: daysAgo(30), isEnabled: true, ...endpoint },

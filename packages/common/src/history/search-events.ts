@@ -28,10 +28,7 @@ export interface FoundEvents {
   next: string | null;
 }
 
-/**
- * Finds events of an organization, newest first, and what became of each at every endpoint: for the API, and for operators.
- * Its cost follows from `limit` and the number of endpoints, not from what is stored.
- */
+/** For the API, and for operators. Its cost follows from `limit` and the number of endpoints, not from what is stored. */
 export async function searchEvents(parts: SearchParts, search: EventSearch): Promise<FoundEvents> {
   const { organizationId, deliveryId } = search;
   if (deliveryId !== null) return await searchByDelivery(parts, search, deliveryId);

@@ -37,7 +37,6 @@ export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
   };
 }
 
-/** A delivery's summary, and what happens to it next. */
 export function toListItem(row: HistoryRow): DeliveryListItem {
   return {
     ...toDeliverySummary(row),

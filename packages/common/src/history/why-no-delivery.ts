@@ -1,29 +1,14 @@
 import type { NoDeliveryReason } from "@herald/contracts";
 import { firstIdAt, timeOf } from "../database/ids.ts";
 
-/** The facts of an event that decide whether it had a delivery. */
-export interface EventFacts {
-  type: string;
-  occurredAt: Date;
-}
-
-/** The facts of an endpoint, as it is now, that decide whether an event had a delivery. */
-export interface EndpointFacts {
-  events: readonly string[];
-  createdAt: Date;
-  isEnabled: boolean;
-}
-
 /**
  * Why an endpoint has no delivery of a stored event. No reason is stored: it would cost a row for each delivery that is not made, and would not stay
  * true. This function applies the rules of fan-out and catch-up to the endpoint as it is now. If no rule excludes the delivery, the fan-out or a
  * catch-up will make it soon ("not_yet").
- *
- * @param windowMs how far back events are delivered (SPEC 6.1: seven days)
  */
 export function whyNoDelivery(
-  { type, occurredAt }: EventFacts,
-  { events, createdAt, isEnabled }: EndpointFacts,
+  { type, occurredAt }: { type: string; occurredAt: Date },
+  { events, createdAt, isEnabled }: { events: readonly string[]; createdAt: Date; isEnabled: boolean },
   { now, windowMs }: { now: Date; windowMs: number },
 ): NoDeliveryReason {
   if (createdAt > occurredAt) return "created_later";
@@ -35,14 +20,8 @@ export function whyNoDelivery(
 // Events that were taken and events that were not are one list, in parts. The first are in the order of their keys. One that was not
 // taken has none: it stands where the first key of the millisecond in which it came would.
 
-/** The time of a part's events that were not taken, the second excluded. Null is no limit. */
-export interface PartTime {
-  from: Date | null;
-  to: Date | null;
-}
-
-/** The time of the part between two keys, without the newer one. */
-export function timeOfPart({ next, before }: { next: string | null; before: string | null }): PartTime {
+/** The time of the part between two keys, without the newer one: from one time on, and before the other. Null is no limit. */
+export function timeOfPart({ next, before }: Record<"next" | "before", string | null>) {
   return { from: next === null ? null : firstTimeFrom(next), to: before === null ? null : firstTimeFrom(before) };
 }
 
@@ -55,7 +34,6 @@ function firstTimeFrom(key: string): Date {
 /**
  * The rows that a part has room for, and where it ends for their sake; `next` is null if all of them have room. The rows of a
  * millisecond stay together; where one has more than `room`, the others are left out, so that the parts end.
- *
  * @param rows newest first; one more than there is room for says that there are others
  */
 export function cutPart<Row extends { cameAt: Date }>(

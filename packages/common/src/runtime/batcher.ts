@@ -1,6 +1,5 @@
 export interface BatcherOptions<Item> {
   maxItems: number;
-  /** How many batches may run at once. */
   maxRunning: number;
   /**
    * For calls whose result is not urgent: a batch begins when `items` have gathered, or `forMs` after the first of them. An urgent item

@@ -17,12 +17,7 @@ const REFUSED: Readonly<Record<string, (at: { setting: string; port: number; hos
   ENOTFOUND: ({ host }) => `HTTP_HOST is ${host}, a name that is not known here.`,
 };
 
-/**
- * Has a server listen, and returns its port.
- *
- * @param at.setting the setting that names the port
- * @throws ConfigError if the port or the address can't be used
- */
+/** Has a server listen, and returns its port. @throws ConfigError if the port or the address can't be used */
 export async function listen(server: Server, at: { setting: string; port: number; host: string }): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {

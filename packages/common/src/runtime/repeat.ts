@@ -7,11 +7,7 @@ export interface Repetition {
   stop(): Promise<void>;
 }
 
-/**
- * Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one runs as usual.
- *
- * @param options.intervalMs from the end of a turn to the next one; a function is asked after each turn
- */
+/** Runs `turn` at once and then again, `intervalMs` after its end. A turn that fails is reported, and the next one runs as usual. */
 export function repeat(
   turn: (signal: AbortSignal) => Promise<unknown>,
   { intervalMs, onFailure }: { intervalMs: number | (() => number); onFailure: (error: unknown) => void },
@@ -100,4 +96,15 @@ export function atMostEach<T>(periodMs: number, task: () => Promise<T>): () => P
     }
     return latest.result;
   };
+}
+
+/** The result of the work, or `late` if that takes longer than `ms`. The work goes on; its failure is ignored then. @throws what the work throws in time */
+export async function within<T, Late = undefined>(ms: number, work: Promise<T>, late?: Late): Promise<T | Late> {
+  const over = new AbortController();
+  const deadline = sleep(ms, late as Late, { signal: over.signal, ref: false }).catch(() => late as Late);
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    over.abort();
+  }
 }

@@ -30,11 +30,7 @@ export const MOST_ADDRESSES = 8;
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
-/**
- * Checks a host before each connection to it.
- *
- * @param resolve asks for addresses; tests give one with answers of their own
- */
+/** Checks a host before each connection to it. @param resolve asks for addresses; tests give one with answers of their own */
 export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
   const isAllowed = (address: string) => isAllowedAddress(address, rules);
   // localhost is this machine whatever a DNS server says (RFC 6761), and only its open addresses.
@@ -82,7 +78,6 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
  *
  * An IPv6 address that carries an IPv4 address to connect to (mapped, NAT64) is judged by the one that it carries; either of the two
  * can be in a closed network.
- *
  * @param ip the textual form of an IPv4 or IPv6 address; anything else is not allowed
  */
 export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }: AddressRules): boolean {
@@ -144,7 +139,6 @@ function isPublicUnicast(address: IpAddress): boolean {
   return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_IPV6) : address.toString() !== AZURE_HOST;
 }
 
-/** Which addresses may be connected to, beside those that are public. */
 export interface AddressRules {
   /** Networks that may be connected to although they are not public. */
   allowed: Networks;
@@ -153,11 +147,7 @@ export interface AddressRules {
   nat64Prefixes: Networks;
 }
 
-/**
- * Reads the settings of networks; those that are absent say nothing.
- *
- * @throws ConfigError that lists every entry that can't be used
- */
+/** Reads the settings of networks; those that are absent say nothing. @throws ConfigError that lists every entry that can't be used */
 export function addressRules(settings: Partial<Config<typeof networkSettings>>): AddressRules {
   const problems: string[] = [];
   function read(name: keyof typeof settings, parse: (name: string, text: string) => Networks): Networks {

@@ -103,7 +103,7 @@ test("the standardwebhooks library accepts the signature, given the signing secr
 });
 
 test("§2.3/text a new signing secret is 32 random bytes as Base64 text", () => {
-  expect(newSigningSecret((size) => new Uint8Array(size).fill(1))).toBe("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
+  expect(newSigningSecret()).toMatch(/^[A-Za-z0-9+/]{43}=$/);
   expect(Buffer.from(newSigningSecret(), "base64")).toHaveLength(32);
   expect(newSigningSecret()).not.toBe(newSigningSecret());
 });

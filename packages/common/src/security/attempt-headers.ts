@@ -24,7 +24,6 @@ export interface AttemptToSend {
  *
  * A flat list and not an object: Node checks it and writes it out as it stands, without a map of headers in between.
  * The price is that Node adds no `Host` and no `Content-Length` of its own.
- *
  * @param secret signs; without it the signatures are left out
  */
 export function attemptHeaders(

@@ -159,9 +159,7 @@ export function isTlsFault(error: unknown): boolean {
   return TLS.some(([pattern]) => pattern.test(said(error)));
 }
 
-/**
- * Whether a server refuses the user, or has no such database or virtual host. amqplib does not pass on why a virtual host is refused.
- */
+/** Whether a server refuses the user, or has no such database or virtual host. amqplib does not pass on why a virtual host is refused. */
 export function isRefused(error: unknown): boolean {
   return /^(28P01|28000|3D000) |Handshake.*ACCESS[-_]REFUSED|Expected ConnectionOpenOk/.test(said(error));
 }

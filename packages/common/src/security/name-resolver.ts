@@ -52,7 +52,6 @@ export const SERVERS_SILENT = "ERR_NAME_SERVERS_SILENT";
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException | undefined)?.code ?? "";
 
-/** A resolver that asks these servers; the machine's own, by its settings of now, if none are given. */
 function resolverOf(servers: readonly string[] | undefined, options: { timeout: number; tries: number }): Resolver {
   const resolver = new Resolver(options);
   if (servers) resolver.setServers(servers);
@@ -88,7 +87,6 @@ const LOCALHOST: LookupAddress[] = [
  *
  * Each question has a c-ares resolver of its own, which takes some 30 us to create. A resolver that is used again shortens its timeout if its server
  * was quick before, as a server with a cache is: then it waits only about a second in all, and a zone whose name servers are far away takes longer.
- *
  * @throws Error where `servers` has something that is no address
  */
 export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
@@ -205,7 +203,6 @@ function inTime(answer: Promise<string[]>, syscall: string): Promise<string[]> {
   });
 }
 
-/** The addresses, or why there are none. */
 function addresses(answer: Promise<string[]>, family: 4 | 6): Promise<LookupAddress[] | NodeJS.ErrnoException> {
   return answer.then(
     (found) => found.map((address) => ({ address, family })),

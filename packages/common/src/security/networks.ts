@@ -5,12 +5,7 @@ export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 /** Parsed once, at start. */
 export type Networks = readonly (readonly [IpAddress, number])[];
 
-/**
- * Reads a setting that lists networks in CIDR form, or single addresses, separated by commas.
- *
- * @param setting its name, for the error
- * @throws Error that lists every entry that is no network, and what was probably meant
- */
+/** Reads a list of networks in CIDR form, or single addresses. @throws Error that lists every entry that is none, and what was probably meant */
 export function parseNetworks(setting: string, text: string): Networks {
   const networks: [IpAddress, number][] = [];
   const problems: string[] = [];
@@ -27,11 +22,7 @@ export function parseNetworks(setting: string, text: string): Networks {
 /** The lengths that a NAT64 prefix can have (RFC 6052, section 2.2). */
 const NAT64_BITS = [32, 40, 48, 56, 64, 96];
 
-/**
- * Reads a setting that lists NAT64 prefixes, and puts the longest first.
- *
- * @throws Error as parseNetworks, also for a prefix that no NAT64 has
- */
+/** Reads a setting that lists NAT64 prefixes, and puts the longest first. @throws Error as parseNetworks, also for a prefix that no NAT64 has */
 export function parseNat64Prefixes(setting: string, text: string): Networks {
   const prefixes = parseNetworks(setting, text);
   const wrong = prefixes.filter(([network, bits]) => network.kind() !== "ipv6" || !NAT64_BITS.includes(bits));

@@ -35,7 +35,6 @@ const HOW_TO = 'write it as "id:key", as herald keys make prints it';
 /**
  * A new pair, as the two settings have its halves: the private key opens, the public key seals and is no secret. An id must stay with its pair for as
  * long as anything is sealed to it.
- *
  * @param name the id, or what makes it from the beginning of the public key's hash
  */
 export function newSealingKeys(name: string | ((hash: string) => string)) {
@@ -47,11 +46,7 @@ export function newSealingKeys(name: string | ((hash: string) => string)) {
   };
 }
 
-/**
- * The value of `SECRET_SEALING_KEY` that belongs to the newest key of `SECRET_KEYS`.
- *
- * @throws SecretBoxError
- */
+/** The value of `SECRET_SEALING_KEY` that belongs to the newest key of `SECRET_KEYS`. @throws SecretBoxError */
 export function sealingKeyOf(secretKeys: string): string {
   const [newest] = readSecretKeys(secretKeys);
   return textOf({ id: newest.id, key: createPublicKey(newest.key) });
@@ -61,7 +56,6 @@ export function sealingKeyOf(secretKeys: string): string {
  * Reads the setting `SECRET_KEYS`: `id:key` pairs separated by commas, newest first. An id is 1 to 32 letters, digits, `-` or
  * `_`; a key is an X25519 private key, PKCS#8 in DER, as Base64. The form says which half of a pair it is, so that one can't be
  * taken for the other.
- *
  * @throws SecretBoxError that names every bad pair by its position and id
  */
 export function readSecretKeys(setting: string): [NamedKey, ...NamedKey[]] {
@@ -86,11 +80,7 @@ export function readSecretKeys(setting: string): [NamedKey, ...NamedKey[]] {
   return [newest, ...older];
 }
 
-/**
- * Reads the setting `SECRET_SEALING_KEY`: one `id:key`, an X25519 public key, SPKI in DER, as Base64.
- *
- * @throws SecretBoxError
- */
+/** Reads the setting `SECRET_SEALING_KEY`: one `id:key`, an X25519 public key, SPKI in DER, as Base64. @throws SecretBoxError */
 export function readSealingKey(setting: string): NamedKey {
   const refuse = (problem: string) => new SecretBoxError(`SECRET_SEALING_KEY: ${problem}; ${HOW_TO}`);
   const read = readPair(setting, "it");

@@ -24,21 +24,14 @@ const PURPOSE = "herald signing secret, 1";
 /**
  * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
  * id of the row it belongs to, and the name of a header): moved to another row it does not open.
- *
- * @param sealingKey the setting `SECRET_SEALING_KEY`
- * @throws SecretBoxError that says what is wrong with it
+ * @throws SecretBoxError
  */
 export function secretSealer(sealingKey: string) {
   const recipient = readSealingKey(sealingKey);
   return { seal: (plaintext: string, context: string) => sealTo(recipient, plaintext, context) };
 }
 
-/**
- * Has the private keys: it opens too, and seals to the public key of the newest.
- *
- * @param keys the setting `SECRET_KEYS`, newest first
- * @throws SecretBoxError that names every bad pair by its position and id
- */
+/** Has the private keys of `SECRET_KEYS`: it opens too, and seals to the public key of the newest. @throws SecretBoxError as `readSecretKeys` */
 export function secretBox(keys: string) {
   const named = readSecretKeys(keys);
   const ring = new Map(named.map(({ id, key }) => [id, { privateKey: key, publicKey: createPublicKey(key) }]));

@@ -1,10 +1,7 @@
-import { createHmac, randomBytes as systemRandomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 
 /** The body as it goes over the wire; text is taken as UTF-8. */
 export type SignedBody = string | Uint8Array;
-
-/** Gives `size` random bytes; `node:crypto`'s own outside of tests. */
-export type RandomBytes = (size: number) => Uint8Array;
 
 /** Bytes behind a signing secret: as many as the HMAC's digest, more would not make it stronger. */
 const SECRET_BYTES = 32;
@@ -13,7 +10,6 @@ const SECRET_BYTES = 32;
  * The value of the signature header (SPEC 4.3): `sha256=` and 64 lowercase hexadecimal characters, 71 in all.
  *
  * The key is the secret's literal text. It looks like Base64 and is deliberately not decoded.
- *
  * @param timestampText the very text of the timestamp header
  * @param body the very bytes that are sent
  */
@@ -25,7 +21,6 @@ export function serviceSignature(secret: string, timestampText: string, body: Si
  * The value of `webhook-signature` as the Standard Webhooks libraries verify it: `v1,` and the Base64 of the HMAC over
  * id, timestamp and body. Those libraries decode the secret from Base64 first, so the same secret text makes another
  * key here than in {@link serviceSignature}.
- *
  * @param id the very text of `webhook-id`
  * @param timestampText the very text of `webhook-timestamp`
  */
@@ -36,6 +31,6 @@ export function standardWebhooksSignature(secret: string, id: string, timestampT
 }
 
 /** A new signing secret: 32 random bytes as 44 characters of Base64 text (SPEC 2.3). */
-export function newSigningSecret(randomBytes: RandomBytes = systemRandomBytes): string {
-  return Buffer.from(randomBytes(SECRET_BYTES)).toString("base64");
+export function newSigningSecret(): string {
+  return randomBytes(SECRET_BYTES).toString("base64");
 }

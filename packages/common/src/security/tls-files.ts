@@ -81,7 +81,6 @@ export class TlsFiles {
 
   /**
    * To be called with the error of each connection that could not be opened. Resolves when no look at the files is under way that it may have caused.
-   *
    * @returns whether other files can mend it
    */
   async failed(error: unknown): Promise<boolean> {
@@ -158,7 +157,6 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   return [pem, mark];
 }
 
-/** The certificates in a file of authorities, each as PEM and by its fingerprint. */
 function authoritiesIn({ setting, file, text }: FoundFile): { pem: string; print: string }[] {
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {
@@ -185,20 +183,12 @@ function markOf(prints: readonly string[]): string {
   return `${prints.length} authorities (${hash.slice(0, 8)})`;
 }
 
-/**
- * The authorities of the file that a setting names; undefined if the setting is absent.
- *
- * @throws ConfigError
- */
+/** The authorities of the file that a setting names; undefined if the setting is absent. @throws ConfigError */
 export function authoritiesOf(setting: string, file: string | undefined, log?: TlsFiles["log"]): TlsFiles | undefined {
   return file === undefined ? undefined : new TlsFiles([{ use: "ca", setting, file }], { log });
 }
 
-/**
- * The authorities that the broker's certificate may come from; undefined for Node's own.
- *
- * @throws ConfigError also if there are any, and the URL asks for no TLS
- */
+/** The authorities of the broker; undefined for Node's own. @throws ConfigError also if there are any, and the URL asks for no TLS */
 export function brokerAuthorities(url: string, file: string | undefined, log?: TlsFiles["log"]): TlsFiles | undefined {
   readSetting("AMQP_URL", () => withHeartbeat(url));
   if (file === undefined || /^amqps:/i.test(url)) return authoritiesOf("AMQP_CA_FILE", file, log);

@@ -14,18 +14,16 @@ export type UrlCheck =
   /** `url` is the text as it was given: what was saved is what is shown again. */
   { ok: true; url: string } | { ok: false; code: UrlProblem; message: string };
 
-export interface UrlPolicy {
-  addresses: AddressRules;
-  maxLength?: number;
-}
-
 /**
  * Judges an endpoint's URL by its text alone (SPEC 2.1, rules 1 to 4): nothing is looked up or connected to (rule 5).
  * The address guard judges the addresses of a public name at every connect.
  *
  * The messages are for the admin who typed the URL. They quote no part of it that could be a password.
  */
-export function checkEndpointUrl(text: string, { addresses, maxLength = 2048 }: UrlPolicy): UrlCheck {
+export function checkEndpointUrl(
+  text: string,
+  { addresses, maxLength = 2048 }: { addresses: AddressRules; maxLength?: number },
+): UrlCheck {
   if (text.length > maxLength) return refuse("url_too_long", `The URL is longer than ${maxLength} characters.`);
   const problem = problemOfText(text);
   if (problem) return problem;
@@ -36,10 +34,7 @@ export function checkEndpointUrl(text: string, { addresses, maxLength = 2048 }: 
   return problemOfHost(url.hostname, addresses) ?? { ok: true, url: text };
 }
 
-/**
- * Finds what WHATWG's parser would silently repair (drop, reorder, fill in): then the saved URL would not be the one that the
- * admin typed.
- */
+/** Finds what WHATWG's parser would silently repair (drop, reorder, fill in): then the saved URL would not be the one that the admin typed. */
 function problemOfText(text: string): UrlCheck | null {
   if (/[\s\p{Cc}\p{Cf}\p{Cs}]/u.test(text)) {
     return refuse("url_malformed", "The URL contains spaces, line breaks or invisible characters: remove them.");
@@ -84,15 +79,13 @@ function problemOfHost(hostname: string, addresses: AddressRules): UrlCheck | nu
   const name = hostname.replace(/\.$/, "");
   if (!isHostName(name)) return refuse("url_malformed", "The URL's host name is not valid.");
   if (isLocalhostName(name)) {
-    return opensLoopback(addresses)
-      ? null
-      : refuse(
-          "url_host_not_public",
-          "The URL's host is this machine itself: a receiver must have a public host name.",
-        );
+    if (["127.0.0.1", "::1"].some((address) => isAllowedAddress(address, addresses))) return null;
+    const what = "The URL's host is this machine itself: a receiver must have a public host name.";
+    return refuse("url_host_not_public", what);
   }
-  // Once a private network is open its names must be usable, and which of them lead into it is known at connect only.
-  if (addresses.allowed.length === 0 && isPrivateName(name)) {
+  // A single label has no public meaning. Once a private network is open its names must be usable, and which of them lead into it is known at
+  // connect only.
+  if (addresses.allowed.length === 0 && (!name.includes(".") || PRIVATE_SUFFIX.test(name))) {
     return refuse(
       "url_host_not_public",
       "The URL's host name only exists inside private networks: a receiver must have a public host name.",
@@ -111,15 +104,6 @@ function isHostName(name: string): boolean {
  * appendix G), RFC 8375 (`home.arpa`) and ICANN (`internal`), which the metadata services of clouds use too.
  */
 const PRIVATE_SUFFIX = /(^|\.)(local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/;
-
-/** A single label has no public meaning either: a search domain or a hosts file gives it one. */
-function isPrivateName(name: string): boolean {
-  return !name.includes(".") || PRIVATE_SUFFIX.test(name);
-}
-
-function opensLoopback(addresses: AddressRules): boolean {
-  return ["127.0.0.1", "::1"].some((address) => isAllowedAddress(address, addresses));
-}
 
 function refuse(code: UrlProblem, message: string): UrlCheck {
   return { ok: false, code, message };

@@ -6,7 +6,7 @@ import type { Side } from "../broker/topology.ts";
 import type { serviceSettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
-import { assertMigrated } from "../database/applied-migrations.ts";
+import { assertMigrated } from "../database/migrations-folder.ts";
 import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
 import { STALLED_MS } from "../database/statement-failures.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -70,10 +70,7 @@ export interface StartOptions<Tuning = object> {
   tuning?: Partial<Tuning> | undefined;
 }
 
-/**
- * PostgreSQL is asked for its time this often: soon enough that a process follows when another server becomes the primary, or when its
- * machine has slept.
- */
+/** Soon enough that a process follows when another server becomes the primary, or when its machine has slept. */
 const TIME_INTERVAL_MS = 1_000;
 
 /** How often a process commits to show that it is ready, at most. */
@@ -83,7 +80,6 @@ const COMMIT_INTERVAL_MS = 1_000;
  * Opens what the services of a process need: connections, telemetry and the operations port. Neither PostgreSQL nor RabbitMQ need be there
  * yet: until they are, /readyz says so. Logs, metrics and the servers' lists of connections call a process by its service, and one with several
  * "serve"; of these, each has a log, traces and metrics under its own name, and /readyz shows each, which is false until it has started.
- *
  * @throws ConfigError if a file of certificate authorities, the operations port or the database's tables can't be used
  */
 export async function openProcess(services: readonly Side[], config: ServiceConfig) {
@@ -102,7 +98,11 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: `herald-${name}`,
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-    onStatementLost: endForPooler,
+    // Statements fail at random from now on, and no later try helps.
+    onStatementLost() {
+      const lost = "DATABASE_URL leads to a pooler of transactions, which loses prepared statements.";
+      endProcess(new ConfigError([`${lost} ${KEEP_STATEMENTS}`]));
+    },
   });
   const broker = connectBroker({
     url: config.AMQP_URL,
@@ -134,7 +134,6 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     if (!areTablesKnown) await assertMigrated(database.queries);
     areTablesKnown = true;
   }
-  /** The services' rows in the table of processes. */
   const ids: string[] = [];
   const commit = atMostEach(COMMIT_INTERVAL_MS, () => assertCommits(database.probes, ids));
   /** A full disk takes a commit that needs no room. The management API goes on reading then. */
@@ -286,15 +285,6 @@ export function exportMemoryLimit(registry: Registry): Gauge {
     help: "The memory that the process may take: MEMORY_MIB, or what it has without.",
     registers: [registry],
   });
-}
-
-/** Statements fail at random from now on, and no later try helps. */
-function endForPooler(): void {
-  endProcess(
-    new ConfigError([
-      `DATABASE_URL leads to a pooler of transactions, which loses prepared statements. ${KEEP_STATEMENTS}`,
-    ]),
-  );
 }
 
 /** Ends the process, and shows an operator what to change: the rejection is not handled, so that it ends the process whatever part of it runs. */

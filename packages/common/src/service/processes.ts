@@ -6,8 +6,7 @@ import { readSetting } from "../config/read-config.ts";
 import type { Settings } from "../config/settings.ts";
 import { Prisma } from "../database/generated/client.ts";
 import type { Queries, Reads } from "../database/queries.ts";
-import { within } from "../runtime/deadline.ts";
-import { repeat } from "../runtime/repeat.ts";
+import { repeat, within } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
 import type { Held } from "../security/tls-files.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -30,7 +29,6 @@ export interface Process {
 /** A setting that differs between running processes. */
 export interface Difference {
   setting: string;
-  /** A sentence with each value and the processes that have it. */
   what: string;
   /** Not of values: one process seals secrets that the other one can't open; or of files of authorities. */
   of?: "keys" | "authorities";
@@ -57,10 +55,7 @@ const SAY_UNREADY_MS = 1_000;
 const FILES_DIFFER_SECONDS = 120;
 /** A process that did not renew its row for this time has ended. */
 export const SILENT_SECONDS = 30;
-/**
- * When a process stops, it marks its row as ended, and waits at most this long for PostgreSQL. Without the mark, other processes treat it as ended
- * after {@link SILENT_SECONDS}.
- */
+/** How long a stop waits for PostgreSQL to mark its row as ended. Others take it for ended after {@link SILENT_SECONDS} without. */
 const END_TIMEOUT_MS = 1_000;
 
 export function factsOf(settings: Settings, config: Readonly<Record<string, unknown>>): Facts {
@@ -192,11 +187,7 @@ export function sayFacts(
     processes: () => 1 + others.filter((other) => other.service === service).length,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));
-      await within(
-        END_TIMEOUT_MS,
-        ended.catch(() => {}),
-        undefined,
-      );
+      await within(END_TIMEOUT_MS, ended).catch(() => {});
     },
   };
 }
@@ -239,10 +230,7 @@ export async function livingProcesses(reads: Reads): Promise<Process[]> {
 
 /**
  * Writes own rows again, which shows that a commit works: PostgreSQL takes changes, and its disk and standbys confirm them.
- *
- * Locks them. Walks process_pkey.
- *
- * @throws also if none of them is there yet, or is any more
+ * Locks them. Walks process_pkey. @throws also if none of them is there yet, or is any more
  */
 export async function assertCommits(queries: Queries, ids: readonly string[]): Promise<void> {
   const written = await queries.$executeRaw`

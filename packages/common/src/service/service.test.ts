@@ -44,7 +44,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const program = join(folder, "program.mjs");
 writeFileSync(
   program,
-  `import { boundHeap } from ${JSON.stringify(new URL("bounded-heap.ts", import.meta.url).href)};
+  `import { boundHeap } from ${JSON.stringify(new URL("memory.ts", import.meta.url).href)};
 boundHeap();
 console.log(JSON.stringify({ flags: process.execArgv, words: process.argv.slice(2), home: process.env.HOME, arenas: process.env.MALLOC_ARENA_MAX }));`,
 );

@@ -12,8 +12,6 @@ export interface Log {
   readonly isDebug: boolean;
 }
 
-export type LogLevel = "debug" | "info" | "warn" | "error";
-
 /** Standard output of a process may stand still, as a pipe that nobody reads. Lines beyond these bytes would fill the memory. */
 const MOST_WAITING_BYTES = 1_048_576;
 
@@ -40,11 +38,8 @@ const unlessFull = winston.format((info) => {
   return false;
 });
 
-/**
- * Logs one JSON object a line to standard output: time, level, service, message, fields. Lines that it does not take are dropped, and counted: a log
- * stops no work.
- */
-export function createLog({ service, level }: { service: string; level: LogLevel }): Log {
+/** Logs one JSON object a line to standard output. Lines that it does not take are dropped, and counted: a log stops no work. */
+export function createLog({ service, level }: { service: string; level: "debug" | "info" | "warn" | "error" }): Log {
   hearErrors();
   const logger = winston.createLogger({
     level,

@@ -1,16 +1,12 @@
 import { createRequire } from "node:module";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { atMostEach, within } from "../runtime/repeat.ts";
 import { linesLost } from "./log.ts";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-export interface RegistryOptions {
-  /** False for a service that is one of several in its process: the process's figures are not its own. */
-  ofProcess?: boolean;
-}
-
-/** A registry with what runs in it, and with the process's own figures: CPU, memory, event loop, garbage collection. */
-export function createRegistry(service: string, { ofProcess = true }: RegistryOptions = {}): Registry {
+/** A registry with what runs in it, and `ofProcess` with the figures of a service that is alone in its process: CPU, memory, event loop, garbage collection. */
+export function createRegistry(service: string, { ofProcess = true } = {}): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   // By default the event loop is looked at a hundred times a second: that is most of what an idle process does.
@@ -85,4 +81,35 @@ export function heraldVersion(): string {
   // The same from the sources and from the build.
   const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
   return version;
+}
+
+/** How long /metrics waits for what it reads, so that it answers within two seconds whatever a server does: the other figures matter most then. */
+export const READING_MS = 1_500;
+
+/** A reading that is older than this is not shown: it would mislead. */
+const OLDEST_MS = 60_000;
+
+/**
+ * Reads figures for /metrics, for example from PostgreSQL. Scrapes within `lifeMs` share a reading, and at most one is under way. If it is late, the
+ * one before is shown for a minute, so that a slow server's figures are late and not absent.
+ */
+export function reading<T>(
+  lifeMs: number,
+  read: () => Promise<T>,
+  { lateMs = READING_MS, onFailure = () => {} }: { lateMs?: number; onFailure?: (error: unknown) => void } = {},
+): () => Promise<T | undefined> {
+  let last: { begunAt: number; figures: T } | undefined;
+  const latest = atMostEach(lifeMs, async () => {
+    const begunAt = performance.now();
+    try {
+      last = { begunAt, figures: await read() };
+    } catch (error) {
+      last = undefined;
+      onFailure(error);
+    }
+  });
+  return async () => {
+    await within(lateMs, latest());
+    return last && performance.now() - last.begunAt < OLDEST_MS ? last.figures : undefined;
+  };
 }

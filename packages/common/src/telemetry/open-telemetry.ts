@@ -26,7 +26,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { within } from "../runtime/deadline.ts";
+import { within } from "../runtime/repeat.ts";
 import { heraldVersion } from "./metrics.ts";
 import { readTraceparent, type TelemetrySource, type Tracing, writeTraceparent } from "./tracing.ts";
 
@@ -66,7 +66,7 @@ export function openTelemetryTracing(source: TelemetrySource): Tracing {
       );
       const { traceId, spanId, traceFlags } = span.spanContext();
       return {
-        traceparent: writeTraceparent({ traceId, spanId, isSampled: isSampled(traceFlags) }),
+        traceparent: writeTraceparent({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
         end({ name: known, errorType, error, attributes: more } = {}) {
           if (known !== undefined) span.updateName(known);
           if (more) span.setAttributes(more);
@@ -80,8 +80,7 @@ export function openTelemetryTracing(source: TelemetrySource): Tracing {
     },
     async stop() {
       // Spans that can't be exported by then are lost.
-      const exported = provider.shutdown().catch(() => undefined);
-      await within(EXPORT_TIMEOUT_MS, exported, undefined);
+      await within(EXPORT_TIMEOUT_MS, provider.shutdown()).catch(() => undefined);
     },
   };
 }
@@ -146,8 +145,4 @@ function contextOf(traceparent: string | null | undefined): SpanContext | undefi
   if (!read) return undefined;
   const { traceId, spanId } = read;
   return { traceId, spanId, traceFlags: read.isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
-}
-
-function isSampled(flags: number): boolean {
-  return (flags & TraceFlags.SAMPLED) === TraceFlags.SAMPLED;
 }

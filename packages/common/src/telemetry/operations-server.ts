@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Gauge, Registry } from "prom-client";
 import { createBoundedServer, listen } from "../runtime/bounded-server.ts";
-import { within } from "../runtime/deadline.ts";
-import { READING_MS } from "./reading.ts";
+import { within } from "../runtime/repeat.ts";
+import { READING_MS } from "./metrics.ts";
 
 /** Orchestrators, monitoring and a few people ask. */
 const MAX_CONNECTIONS = 100;
@@ -70,7 +70,6 @@ export async function startOperationsServer(options: OperationsOptions) {
   };
 }
 
-/** Shows in the metrics which parts can be used. */
 export function exportDependencies(registry: Registry, checks: ReadinessChecks): void {
   new Gauge({
     name: "herald_dependency_up",

@@ -1,7 +1,6 @@
 import { expect, jest, test } from "@jest/globals";
-import { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
+import { Counter, Gauge, Histogram, Registry, reading } from "./metrics.ts";
 import { exportDependencies, joinMetrics } from "./operations-server.ts";
-import { reading } from "./reading.ts";
 import { readTraceparent, writeTraceparent } from "./tracing.ts";
 
 function registryOf(service: string): Registry {

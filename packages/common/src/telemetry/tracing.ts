@@ -41,11 +41,7 @@ export interface Tracing {
 }
 
 export interface SpanOptions {
-  /**
-   * - `server`: answers a request
-   * - `consumer`: handles a message
-   * - `client`: asks another system and waits
-   */
+  /** A `server` answers a request, a `consumer` handles a message, a `client` asks another system and waits. */
   kind: "server" | "consumer" | "client";
   /** `traceparent` of the span that this one is part of. Without it a trace begins. */
   parent?: string | null | undefined;

@@ -151,7 +151,8 @@ test("Herald's topology names a queue that exists with other arguments in the lo
   await environment.channel.assertQueue(environment.inboxQueue, { durable: true });
   const broker = environment.connect();
   broker.publisher();
-  const refusals = () => environment.logged.filter(({ fields }) => /406/.test(String(fields.reason)));
+  const ofPublisher = () => environment.logged.filter(({ fields }) => fields.what === "publisher");
+  const refusals = () => ofPublisher().filter(({ fields }) => /406/.test(String(fields.reason)));
   await until("it was tried again", () => refusals().length >= 2);
   expect(refusals().filter(({ level }) => level === "warn")).toHaveLength(1);
   expect(refusals()[0]?.fields.reason).toContain(environment.inboxQueue);

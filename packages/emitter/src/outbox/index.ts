@@ -7,6 +7,7 @@ export {
   type PrismaTransaction,
   type StatementRunner,
 } from "./outbox.ts";
+export { DEFAULT_OUTBOX_TABLE, outboxTable } from "./outbox-table.ts";
 export {
   type Relay,
   type RelayOptions,
@@ -16,5 +17,4 @@ export {
   startRelay,
 } from "./relay.ts";
 export { RowsSetAsideError } from "./rows.ts";
-export { DEFAULT_OUTBOX_TABLE, outboxTable } from "./statements.ts";
 export { COUNTED_AT_MOST, type OutboxLag, type Pool, type PoolClient } from "./store.ts";

@@ -1,8 +1,7 @@
 import { callerTrace, traceLoading } from "../caller-trace.ts";
-import type { EmittedEvent } from "../emitted-event.ts";
 import type { EmitOptions } from "../emitter.ts";
-import { eventJson } from "../encode-event.ts";
-import { DEFAULT_OUTBOX_TABLE, quoted } from "./statements.ts";
+import { type EmittedEvent, eventJson } from "../encode-event.ts";
+import { DEFAULT_OUTBOX_TABLE, quoted } from "./outbox-table.ts";
 
 /** Runs a statement with `$1` placeholders, as a client of `pg` or an EntityManager of TypeORM does. */
 export interface StatementRunner {

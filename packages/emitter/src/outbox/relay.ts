@@ -1,6 +1,6 @@
 import type { Emitter } from "../emitter.ts";
 import { outboxBatches } from "./batches.ts";
-import { DEFAULT_OUTBOX_TABLE } from "./statements.ts";
+import { DEFAULT_OUTBOX_TABLE } from "./outbox-table.ts";
 import { type OutboxLag, outboxStore, type Pool } from "./store.ts";
 
 export interface RelayOptions {

@@ -51,7 +51,6 @@ function storable(reason: string): string {
   return reason.slice(0, MAX_REASON_CHARACTERS).replaceAll(/[^ -~]/gu, "?");
 }
 
-/** The result of sending some rows. */
 export interface SentRows {
   sent: string[];
   /** The first refused row of each bucket. */

@@ -1,5 +1,5 @@
+import { quoted } from "./outbox-table.ts";
 import type { Row } from "./rows.ts";
-import { eraseSent, LOCK, markSent, outboxLag, quoted, replaySent, setAside, waitingRows } from "./statements.ts";
 
 /** The waiting events of an outbox. Counts end at {@link COUNTED_AT_MOST}. */
 export interface OutboxLag {
@@ -35,10 +35,25 @@ export interface PoolClient {
  */
 const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
 
+/**
+ * Makes the caller's transaction the only one that sends from the table $1, or says that another one is, and whether row-level security hides
+ * all rows from its user. The lock is an advisory one and ends with the transaction, however that ends. Nothing else waits for it. A
+ * transaction that holds it and has not written yet has no number, so it keeps no dead row of any table from being vacuumed.
+ */
+const LOCK = `
+  select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked,
+    row_security_active($1::regclass::oid) and not exists (
+      select from pg_policy, unnest(polroles) as role
+      where polrelid = $1::regclass and polcmd in ('r', '*') and (role = 0 or pg_has_role(role, 'usage'))
+    ) as hidden`;
+
 /** Set whatever the database's default is: after a relay gets the lock, its reads have to show what the relay before has written. */
 const BEGIN = "begin isolation level read committed";
 
 export function outboxStore(pool: Pool, table: string) {
+  const name = quoted(table);
+  const waiting = `from ${name} where sent_at is null and refused is null`;
+
   async function withClient<Result>(work: (client: Pick<PoolClient, "query">) => Promise<Result>): Promise<Result> {
     const client = await take(pool);
     let isBroken = true;
@@ -58,7 +73,7 @@ export function outboxStore(pool: Pool, table: string) {
     locked: <Result>(work: (outbox: LockedOutbox) => Promise<Result>): Promise<Result | undefined> =>
       withClient(async (client) => {
         await client.query(BEGIN);
-        const [row] = (await client.query(LOCK, [quoted(table)])).rows as { locked: boolean; hidden: boolean }[];
+        const [row] = (await client.query(LOCK, [name])).rows as { locked: boolean; hidden: boolean }[];
         if (row?.hidden) throw new Error(`Row-level security hides ${table} from its relay: ${POLICY_NEEDED}`);
         if (!row?.locked) {
           await client.query("rollback");
@@ -68,24 +83,60 @@ export function outboxStore(pool: Pool, table: string) {
         await client.query("commit");
         return result;
       }),
-    /** Erases one step of the rows that were sent longer ago than that; returns their number. */
+    /**
+     * Erases one step of the rows that were sent longer ago than that; returns their number. Walks the index of sent rows from its left end. Rows
+     * that another relay erases, or that a replay takes, are passed over.
+     */
     erase: ({ keptSeconds, limit }: { keptSeconds: number; limit: number }) =>
-      withClient(async (client) => (await client.query(eraseSent(table), [keptSeconds, limit])).rows.length),
-    /** Makes rows that were sent since then wait again, in steps; returns their number. */
+      withClient(async (client) => {
+        const { rows } = await client.query(
+          `delete from ${name} where number in (
+            select number from ${name}
+            where sent_at < statement_timestamp() - make_interval(secs => $1::float8)
+            order by sent_at, number
+            limit $2
+            for update skip locked
+          ) returning 1`,
+          [keptSeconds, limit],
+        );
+        return rows.length;
+      }),
+    /**
+     * Makes rows that were sent since then wait again, in steps, the earliest first; returns their number. Walks the index of sent rows. Locks the
+     * rows of a step; for one that is just being erased it waits, and then passes over it.
+     */
     replay: ({ since, stepRows, onStep }: { since: Date; stepRows: number; onStep?: (rows: number) => void }) =>
       withClient(async (client) => {
         // By the database's clock, like the times of the rows.
         const [start] = (await client.query("select clock_timestamp()::text as now")).rows as { now: string }[];
         for (let total = 0; ; ) {
-          const values = [since.toISOString(), start?.now, stepRows];
-          const { length } = (await client.query(replaySent(table), values)).rows;
-          total += length;
-          if (length > 0) onStep?.(total);
-          if (length < stepRows) return total;
+          const { rows } = await client.query(
+            `update ${name} set sent_at = null where number in (
+              select number from ${name}
+              where sent_at >= $1::timestamptz and sent_at < $2::timestamptz
+              order by sent_at, number
+              limit $3
+              for update
+            ) returning 1`,
+            [since.toISOString(), start?.now, stepRows],
+          );
+          total += rows.length;
+          if (rows.length > 0) onStep?.(total);
+          if (rows.length < stepRows) return total;
         }
       }),
+    /** Walks the indexes of waiting and of refused rows from their left ends; locks nothing. */
     lag: () =>
-      withClient(async (client) => (await client.query(outboxLag(table), [COUNTED_AT_MOST])).rows[0] as OutboxLag),
+      withClient(async (client) => {
+        const { rows } = await client.query(
+          `select
+            (select count(*) from (select 1 ${waiting} limit $1) as counted)::int as waiting,
+            (select extract(epoch from statement_timestamp() - added_at)::float8 ${waiting} order by number limit 1) as "oldestSeconds",
+            (select count(*) from (select 1 from ${name} where refused is not null limit $1) as counted)::int as refused`,
+          [COUNTED_AT_MOST],
+        );
+        return rows[0] as OutboxLag;
+      }),
   };
 }
 
@@ -99,17 +150,36 @@ function lockedOutbox(client: Pick<PoolClient, "query">, table: string) {
   }
 
   return {
+    /**
+     * The rows that wait behind a number, oldest first. Locks none of them: the reader has the lock of the whole table. Walks the index of waiting
+     * rows from that number on. A service may have made `event` a column of type json.
+     */
     waiting: async (limit: number, after: string) => {
-      const rows = (await client.query(waitingRows(table), [limit, after])).rows as Row[];
+      const { rows } = await client.query(
+        `select outbox.number::text as number, event::text, traceparent
+        from ${quoted(table)} as outbox
+        where sent_at is null and refused is null and number > $2::bigint
+        order by outbox.number
+        limit $1`,
+        [limit, after],
+      );
       await client.query(IDLE_LIMIT);
-      return rows;
+      return rows as Row[];
     },
+    /** All of them get one time, so that they keep their order in the index of sent rows. No other transaction writes to them while they wait. */
     markSent: async (numbers: readonly string[]) => {
-      if (numbers.length > 0) await write(markSent(table), [numbers]);
+      const sent = `update ${quoted(table)} set sent_at = statement_timestamp() where number = any($1::bigint[]) returning 1`;
+      if (numbers.length > 0) await write(sent, [numbers]);
     },
+    /** They stay until the service has repaired or deleted them. */
     setAside: async (refused: readonly { number: string; reason: string }[]) => {
       if (refused.length === 0) return;
-      await write(setAside(table), [refused.map(({ number }) => number), refused.map(({ reason }) => reason)]);
+      await write(
+        `update ${quoted(table)} set refused = found.reason
+        from unnest($1::bigint[], $2::text[]) as found (row_number, reason)
+        where number = found.row_number returning 1`,
+        [refused.map(({ number }) => number), refused.map(({ reason }) => reason)],
+      );
     },
   };
 }

@@ -78,7 +78,6 @@ export const advice = {
   method: "Take POST only.",
 };
 
-/** How a request ended: with an answer, or without one. */
 export type Outcome = { status: number } | { failure: string; message: string };
 
 /** The fault in words; null if the outcome is the expected one. */

@@ -110,7 +110,6 @@ export function requestMaker(options: MakerOptions) {
     otherTypes: EVENT_TYPES.filter((type) => type !== eventType).slice(0, 2),
     event: (fields?: Record<string, unknown>): Uint8Array => event(fields),
     signed,
-    /** Adds a second header of this name. */
     withHeader: (request: OutgoingRequest, header: HeraldHeader, value: string): OutgoingRequest => ({
       ...request,
       headers: [...request.headers, nameOf(header), value],

@@ -7,7 +7,6 @@ export interface DescribeOptions {
   /** The whole answer, if a program gave it: its body is shown if it is no success. */
   answered?: { status: number; body: Uint8Array };
   headerPrefix?: string;
-  /** Whether to use the terminal's colours. */
   colour?: boolean;
 }
 

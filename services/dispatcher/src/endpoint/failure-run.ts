@@ -26,8 +26,6 @@ export const HEALTHY: FailureRun = { failures: 0, failedAt: null, pausedUntil: n
  *
  * Also if the failure does not count, the receiver's `Retry-After` makes the pause longer. A pause that is too far ahead of the attempt's end is from
  * before PostgreSQL's clock was set back, as are the run's other times: they decide nothing.
- *
- * @param pausesMs the pause after the first failure that counts, after the second, ...; the last one is that of all others
  */
 export function afterFailure(before: FailureRun, failure: Failure, pausesMs: readonly number[]): FailureRun {
   const endedAt = endOf(failure);

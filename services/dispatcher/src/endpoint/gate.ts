@@ -15,7 +15,6 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** The limits of one endpoint itself: its attempts at once and by the second, its pauses after failures, and its rests. */
 export class Gate {
-  /** Its health. */
   readonly breaker: Breaker;
   readonly #clock: Clock;
   readonly #concurrency: number;
@@ -50,7 +49,6 @@ export class Gate {
     return this.#inFlight > this.#slowInFlight;
   }
 
-  /** Attempts that the endpoint may have at once. */
   get limit(): number {
     return Math.min(this.#concurrency, this.breaker.limit());
   }
@@ -108,7 +106,6 @@ export class Gate {
     this.#locked--;
   }
 
-  /** Nothing begins for this time. */
   rest(ms: number): void {
     this.#restUntilMs = Math.max(this.#restUntilMs, this.#clock.monotonicMs() + ms);
   }
@@ -123,7 +120,6 @@ export class Gate {
     return this.#restUntilMs - this.#clock.monotonicMs();
   }
 
-  /** Until the next token, in milliseconds. */
   get #rateMs(): number {
     return this.#rate?.waitMs() ?? 0;
   }

@@ -6,7 +6,6 @@ import type { Memory } from "./memory.ts";
 /** New deliveries of an endpoint that are kept at most. */
 const MAX_READY = 500;
 
-/** The time, as an owner needs it. */
 export interface Times {
   /** The time, by PostgreSQL's clock. */
   nowMs: () => number;
@@ -27,7 +26,6 @@ export interface Reading extends Omit<Demand, "endpointId" | "shard" | "epoch"> 
 /** What became of a delivery that a message brought: it waits in memory, was there already, or is left to PostgreSQL. */
 export type HandedOver = "kept" | "known" | "left";
 
-/** The answer to a {@link Reading}. */
 export interface BacklogPage {
   /** The rows that were read, in their order, also known ones and those that are not due yet. */
   rows: DueRow[];
@@ -71,7 +69,6 @@ export class Line {
     return this.#isBehind;
   }
 
-  /** Whether there are rows to read. */
   get isUnread(): boolean {
     return this.#hasMore && !this.#isReading;
   }
@@ -211,7 +208,6 @@ export class Line {
     this.add(deliveries.filter((delivery) => !this.#memory.has(delivery)));
   }
 
-  /** Forgets all that waits in memory. */
   drop(): void {
     for (const delivery of this.#ready.splice(0)) {
       this.#memory.forget(delivery);

@@ -14,8 +14,6 @@ export type Memory = ReturnType<typeof createMemory>;
  * The deliveries that this process has in memory or in flight, and the attempts that it has ended lately: the same attempt may be handed over, read
  * by a statement that began before it was settled, and come with a late message. It is made once. Small bodies are in memory with deliveries that
  * wait, and bounded together.
- *
- * @param nowMs a time that never goes back, in milliseconds
  */
 export function createMemory(maxBytes: number, nowMs: () => number) {
   /** By the delivery's id, as are the numbers of the attempts that have ended. A delivery's earlier attempts have ended as well. */

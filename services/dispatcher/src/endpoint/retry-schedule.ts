@@ -9,11 +9,7 @@ const OVERLAP_MS = 2 * 60_000;
 /** No pause is further ahead. */
 export const FARTHEST_PAUSE_MS = MAX_RETRY_AFTER_MS + OVERLAP_MS;
 
-/**
- * When failed deliveries are tried again (SPEC 8).
- *
- * @param delaysMs the pause after the first failed attempt, after the second, ... in milliseconds
- */
+/** Gives the delays after a delivery's first failed attempt, after the second, ... (SPEC 8). */
 export function retrySchedule(delaysMs: readonly number[]) {
   const farthestMs = Math.max(...delaysMs, MAX_RETRY_AFTER_MS) + OVERLAP_MS;
   return {

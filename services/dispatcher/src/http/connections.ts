@@ -1,6 +1,6 @@
 import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import type { AddressGuard } from "@herald/common/security/address-guard";
 import { nodeAuthorities } from "@herald/common/security/node-authorities";
 import type { TlsFiles } from "@herald/common/security/tls-files";

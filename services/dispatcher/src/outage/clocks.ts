@@ -26,7 +26,6 @@ type Off = Exclude<ClockShown, "right">;
  * are compared with each other, and with those of receivers that refuse: by the `Date` of their answers.
  */
 export function watchClocks({ clock, log }: Basics) {
-  /** What receivers showed lately, by host. */
   const said = new Map<string, Said>();
   let loggedMs = Number.NEGATIVE_INFINITY;
 

@@ -39,7 +39,6 @@ export function createOutage(parts: Parts) {
   const { signal } = stopping;
   const receivers = createReceivers(others);
   const senses = { names: createOutageSense(), connections: createOutageSense() };
-  /** The layers in which there is an outage. */
   const dead = new Set<Layer>();
   const clocks = watchClocks(parts);
   const listeners: (() => void)[] = [];
@@ -148,11 +147,7 @@ export function createOutage(parts: Parts) {
   }
 
   return {
-    /**
-     * Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects.
-     *
-     * @param delivery is given one standstill more, if that is the reason
-     */
+    /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
     async judge(
       { endpointId, organizationId, url }: KnownReceiver,
       result: Partial<AttemptResult> & { durationMs: number; failureKind: FailureKind | null; reached: boolean },

@@ -1,5 +1,5 @@
 import { shrinkingBatches } from "@herald/common/database/shrinking";
-import { untilAnswered } from "@herald/common/database/until-answered";
+import { untilAnswered } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Basics } from "../basics.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";

@@ -1,5 +1,5 @@
 import { isDataError } from "@herald/common/database/errors";
-import { untilAnswered } from "@herald/common/database/until-answered";
+import { untilAnswered } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Basics } from "../basics.ts";
 

@@ -1,10 +1,8 @@
 import type { Log } from "@herald/common/telemetry/log";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
-import { createByteBudget } from "./byte-budget.ts";
-import { createLatencies } from "./latencies.ts";
-import { createPermits, createReservations, type Permit, SPEEDS, type Speed } from "./permits.ts";
-import { createTurns } from "./turns.ts";
+import { createLatencies, createPermits, createReservations, type Permit, SPEEDS, type Speed } from "./permits.ts";
+import { createByteBudget, createTurns } from "./turns.ts";
 
 interface Parts {
   /** Whether attempts to endpoints of this shard may begin: see the table in docs/architecture.md. */
@@ -140,11 +138,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     offer(endpoint);
   }
 
-  /**
-   * Begins the attempt of the line's first delivery. It may still end without a request, see make-attempt.ts.
-   *
-   * @returns false if the endpoint waits for bytes: then the permit is not used
-   */
+  /** Begins the attempt of the line's first delivery, unless the endpoint waits for bytes. It may still end without a request: see make-attempt.ts. */
   function begin(endpoint: Endpoint, delivery: Delivery, permit?: Permit): boolean {
     if (!takeBytes(endpoint, delivery)) return false;
     endpoint.line.removeFirst();

@@ -2,10 +2,8 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createRate } from "../endpoint/gate.ts";
-import { createByteBudget } from "./byte-budget.ts";
-import { createLatencies } from "./latencies.ts";
-import { createPermits, type Permit, type Permits, SPEEDS, type Speed } from "./permits.ts";
-import { createTurns } from "./turns.ts";
+import { createLatencies, createPermits, type Permit, type Permits, SPEEDS, type Speed } from "./permits.ts";
+import { createByteBudget, createTurns } from "./turns.ts";
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
 afterEach(() => void jest.useRealTimers());

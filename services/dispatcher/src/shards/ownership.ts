@@ -12,14 +12,6 @@ export interface TakenShard {
   crashed: boolean;
 }
 
-export interface OwnershipChange {
-  taken: TakenShard[];
-  /** Shards that others have taken, or could have. */
-  lost: number[];
-  /** Others may have taken shards that the answer, which came late, still lists as owned: another heartbeat must be sent at once. */
-  uncertain: boolean;
-}
-
 export type Ownership = ReturnType<typeof createOwnership>;
 
 interface Owned {
@@ -36,8 +28,6 @@ interface Owned {
  * Two dispatchers never begin attempts in one shard at the same time: others take it only {@link ALIVE_MS} after PostgreSQL got the last heartbeat
  * of its owner, which begins no attempt from {@link LAPSE_MS} after it sent that. Only a dispatcher whose whole machine was suspended, with its
  * monotonic clock, learns from the answer to its next heartbeat that it lost its shards.
- *
- * Pure: answers and times are arguments.
  */
 export function createOwnership() {
   const owned = new Map<number, Owned>();
@@ -49,7 +39,8 @@ export function createOwnership() {
   const hasLapsed = (nowMs: number) => nowMs - heardMs > LAPSE_MS;
 
   return {
-    heard(answer: HeartbeatAnswer, { sentMs, answeredMs }: { sentMs: number; answeredMs: number }): OwnershipChange {
+    /** @returns `lost`: the shards that others have taken, or could have. `uncertain`: another heartbeat must be sent at once */
+    heard(answer: HeartbeatAnswer, { sentMs, answeredMs }: { sentMs: number; answeredMs: number }) {
       // PostgreSQL may have counted this dispatcher as dead when it got the heartbeat, and others may take its shards at that moment.
       const uncertain = sentBeforeMs !== undefined && answeredMs - sentBeforeMs > ALIVE_MS;
       sentBeforeMs = sentMs;
@@ -80,11 +71,7 @@ export function createOwnership() {
       const known = owned.get(shard);
       return known === undefined || known.releasing || known.stopped || hasLapsed(nowMs) ? undefined : known.epoch;
     },
-    /**
-     * Begins to release stopped shards, and those beyond the fair share, the ones with the least in flight first.
-     *
-     * @param inFlightOf attempts of the shard that are not settled
-     */
+    /** Begins to release stopped shards, and those beyond the fair share, the ones with the fewest unsettled attempts first. */
     releaseSurplus(inFlightOf: (shard: number) => number): void {
       const kept: number[] = [];
       for (const [shard, each] of owned) {

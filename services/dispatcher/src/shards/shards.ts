@@ -1,11 +1,9 @@
-import { within } from "@herald/common/runtime/deadline";
-import { type Repetition, repeat } from "@herald/common/runtime/repeat";
+import { type Repetition, repeat, within } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
 import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 export interface ShardsOptions {
-  /** The id of this process. */
   id: string;
   newOwnerMs: number;
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
@@ -14,7 +12,6 @@ export interface ShardsOptions {
   outageSince: () => Date | null;
 }
 
-/** The part that makes the attempts of the shards. */
 export interface ShardsUser {
   /** Attempts of the shard that are not settled. */
   inFlightOf: (shard: number) => number;
@@ -101,12 +98,9 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     start(user: ShardsUser): void {
       heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },
-    /** The epoch in which this dispatcher owns the shard and may begin an attempt there now; undefined if it may not. */
     epochOf: (shard: number) => ownership.epochOf(shard, elapsedMs()),
-    /** For how long this dispatcher has had the shard, in milliseconds; 0 if it does not own it. */
     ownedMs: (shard: number) => ownership.ownedMs(shard, elapsedMs()),
     owned: () => ownership.shards(),
-    /** Nothing of the shard is in flight any more. */
     becameIdle(shard: number): void {
       // The next heartbeat releases it. It comes at once, since others wait for it.
       if (ownership.isReleasing(shard)) heartbeats?.wake();
@@ -123,10 +117,9 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     },
     /** Frees the shards that are still owned. Never rejects: without it, others take the shards a few seconds later. */
     async end(): Promise<void> {
-      const freed = free().catch((error) =>
+      await within(END_TIMEOUT_MS, free()).catch((error) =>
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
-      await within(END_TIMEOUT_MS, freed, undefined);
     },
   };
 }

@@ -18,7 +18,6 @@ export interface Delivery extends DueRow {
   eventType: string;
   /** The request body, byte for byte; null if it is large: then it is read when the delivery's turn comes. */
   body: string | null;
-  /** The body's length in UTF-8. */
   bodyBytes: number;
   /** The event whose body it is; null for a manual delivery, which has its own. */
   eventKey: string | null;
@@ -50,11 +49,7 @@ type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean
  * body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
- * been moved.
- *
- * Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
- *
- * @param maxBodyBytes larger bodies are not read
+ * been moved. Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
  */
 export async function describeDeliveries(
   queries: Queries,

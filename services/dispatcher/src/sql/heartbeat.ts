@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database/queries";
+import { oneRow, type Queries } from "@herald/common/database/queries";
 import { SHARDS } from "@herald/common/database/shards";
 
 export interface Heartbeat {
@@ -38,7 +38,7 @@ export async function heartbeat(
   queries: Queries,
   { id, aliveMs, able, outageSince, newOwnerMs, wanting }: Heartbeat,
 ): Promise<HeartbeatAnswer> {
-  const [answer] = await queries.$queryRaw<HeartbeatAnswer[]>`
+  const rows = await queries.$queryRaw<HeartbeatAnswer[]>`
     with own as (
       insert into process as own (id, service, alive_until, able, outage_since)
       values (
@@ -102,14 +102,10 @@ export async function heartbeat(
         select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
       ) as "taken",
       (select fair from share) as "fair"`;
-  if (!answer) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return answer;
+  return oneRow(rows);
 }
 
-/**
- * Gives shards up: any dispatcher may take them. Returns those that were given up. Locks their rows, and skips those that others lock. Walks
- * shard_pkey.
- */
+/** Any dispatcher may take them. Returns those that were given up. Locks their rows, and skips those that others lock. Walks shard_pkey. */
 export async function releaseShards(queries: Queries, id: string, shards: readonly number[]): Promise<number[]> {
   const released = await queries.$queryRaw<{ id: number }[]>`
     with free as materialized (

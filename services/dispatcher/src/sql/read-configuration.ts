@@ -13,16 +13,12 @@ export interface Configuration extends StoredHealth {
   revision: bigint;
 }
 
-/** A configuration, and a time at which the endpoint had it. */
 export interface TimedConfiguration {
   configuration: Configuration;
   configuredAt: Date;
 }
 
-/**
- * Reads the configuration of endpoints, in the order of their ids; undefined for a disabled or deleted one. Locks nothing. Walks
- * webhook_endpoint_pkey.
- */
+/** In the order of their ids; undefined for a disabled or deleted endpoint. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readConfiguration(
   queries: Queries,
   endpointIds: readonly string[],

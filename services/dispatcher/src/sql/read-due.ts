@@ -14,7 +14,6 @@ type Place = Cursor & { endpointId: string };
 
 export const BEGINNING: Cursor = { dueAt: new Date(0), deliveryId: "00000000-0000-0000-0000-000000000000" };
 
-/** The rows of an endpoint that its owner wants. */
 export interface Demand {
   endpointId: string;
   shard: number;

@@ -28,7 +28,6 @@ export function hasArrived(settlement: Settlement): settlement is ArrivedSettlem
  *
  * Locks: what it inserts. Only here an insert can wait for another transaction: for a publisher's statement with the same delivery, no longer than
  * a publisher may take before it hands nothing over. Walks delivery_pkey and due_pkey to insert, webhook_endpoint_pkey, shard_pkey.
- *
  * @returns those that are `stored`, and those that are `taken`: all, if a publisher's statement takes too long. The caller tries these again. The
  *   others have to be settled like any (settle.ts), by a statement of its own, which sees the rows that this one has waited for
  */

@@ -34,7 +34,6 @@ export interface StoredHealth {
   pausedUntil: Date | null;
 }
 
-/** The failures in an endpoint's row. */
 export interface StoredRun {
   /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
   failureRun: readonly string[];

@@ -13,10 +13,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 
 const ASSETS = "/assets/";
 
-/**
- * Reads the files of a built admin page, less than a megabyte. So a request for one reads no disk and compresses nothing.
- * The HTML is null if the page isn't built.
- */
+/** Reads a built admin page once, less than a megabyte: a request reads no disk and compresses nothing. The HTML is null if it isn't built. */
 export function readBuiltPage(folder: string): { html: string | null; files: ReadonlyMap<string, RequestHandler> } {
   const files = new Map<string, RequestHandler>();
   if (!existsSync(join(folder, "index.html"))) return { html: null, files };
@@ -52,11 +49,7 @@ const contentSecurityPolicy = (frameAncestors: string) =>
     "trusted-types 'none'",
   ].join("; ");
 
-/**
- * The admin page and its session, under `/administration`.
- *
- * @param pageFolder where the built page is
- */
+/** The admin page and its session, under `/administration`. @param pageFolder where the built page is */
 export function administrationRoutes(
   config: ManagementApiConfig,
   verifyToken: VerifyToken,
@@ -100,10 +93,7 @@ const notBuilt: RequestHandler = () => {
   });
 };
 
-/**
- * The page's addresses are relative to its `<base>`. That is written here, with how the page looks like the product that it
- * belongs to, since the build doesn't know either.
- */
+/** Writes the `<base>` of the page's addresses, and how it looks like the product that it belongs to: the build doesn't know either. */
 function written(html: string, config: ManagementApiConfig): string {
   const product: PageProduct = {
     name: config.PAGE_PRODUCT_NAME,

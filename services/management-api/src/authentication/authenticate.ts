@@ -8,9 +8,7 @@ import type { VerifyToken } from "./verify-token.ts";
 
 /**
  * Identifies the sender of a request, and refuses callers that lack something. Where `access` is null, any valid token is enough;
- * else the returned caller has an organization.
- *
- * @throws ProblemError 401, 403 or 503
+ * else the returned caller has an organization. @throws ProblemError 401, 403 or 503
  */
 export type Authenticate = (request: Request, access: Access | null) => Promise<Caller>;
 

@@ -53,7 +53,6 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 /**
  * Refuses a change that another site made the browser send: browsers attach our cookie to such requests too. Where no public
  * origin is set, only the host is compared, since a proxy may have ended TLS.
- *
  * @throws ProblemError `origin_mismatch`, which names both origins, and what an operator corrects if the page itself is refused
  */
 export function assertSameOrigin(request: Request, publicOrigin: string | undefined): void {

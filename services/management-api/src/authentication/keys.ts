@@ -73,20 +73,18 @@ export class KeyServerError extends Error {
   override name = "KeyServerError";
 }
 
-export interface RemoteKeysOptions {
+const TIMES = {
   /** How long one request to the key server may take. */
-  timeoutMs?: number;
+  timeoutMs: 3_000,
   /** How old keys may become before they are read again. A key that the provider withdrew is still accepted for this time. */
-  maxAgeMs?: number;
+  maxAgeMs: 600_000,
   /** How old keys may become while the key server can't be reached. */
-  maxStaleMs?: number;
+  maxStaleMs: 3_600_000,
   /** Keys are read again for a token that names an unknown key, but not more often than this. */
-  cooldownMs?: number;
+  cooldownMs: 30_000,
   /** For this long after a failure the key server isn't asked. */
-  failureCooldownMs?: number;
-  /** Hears of each failure to read the keys, and when they have been read again. */
-  outages?: Outages | undefined;
-}
+  failureCooldownMs: 5_000,
+};
 
 /**
  * Keys of a JWKS address. They are kept, and read again when a token names a key that isn't among them, so a rotation needs
@@ -94,9 +92,11 @@ export interface RemoteKeysOptions {
  *
  * The returned function throws jose's errors for a token's faults, and {@link KeyServerError} for the server's.
  */
-export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerifyGetKey {
-  const { timeoutMs = 3_000, maxAgeMs = 600_000, maxStaleMs = 3_600_000 } = options;
-  const { cooldownMs = 30_000, failureCooldownMs = 5_000, outages } = options;
+export function remoteKeys(
+  url: URL,
+  { outages, ...own }: Partial<typeof TIMES> & { outages?: Outages | undefined } = {},
+): JWTVerifyGetKey {
+  const { timeoutMs, maxAgeMs, maxStaleMs, cooldownMs, failureCooldownMs } = { ...TIMES, ...own };
   // jose writes the keys here, and when it read them.
   let kept: JWKSCacheInput = {};
   let remote = fromNow();

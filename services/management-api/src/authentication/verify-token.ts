@@ -6,9 +6,7 @@ import { KeyServerError, type Keys, keysOf } from "./keys.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
 /**
- * Verifies a token's signature, type, times, issuer, audience and subject.
- *
- * @returns its claims
+ * Returns the claims of a token whose signature, type, times, issuer, audience and subject are right.
  * @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable`
  */
 export type VerifyToken = (token: string) => Promise<JWTPayload>;

@@ -24,7 +24,6 @@ const LONGEST_PAUSE_MS = 200;
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
  * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 if it was not settled in time, or
  * too many of the organization's deliveries are under way; the delivery is then attempted later. Whether the receiver took it is in `succeeded` (SPEC 4.1.3).
- *
  * @throws ProblemError `webhook_not_found`, `endpoint_disabled`, `event_not_subscribed` or `too_many_requests`
  */
 export async function deliverManually(
@@ -65,11 +64,7 @@ async function readAttempted(
   }
 }
 
-/**
- * A manual delivery as it is now.
- *
- * @throws ProblemError `webhook_not_found` if the endpoint was deleted, such as while its receiver answered
- */
+/** A manual delivery as it is now. @throws ProblemError `webhook_not_found` if the endpoint was deleted, such as while its receiver answered */
 export async function readDelivered(
   queries: Queries,
   delivery: { id: string; organizationId: string },

@@ -8,10 +8,7 @@ const MAX_AHEAD_MS = 1.1 * HOUR_MS;
 /** A catch-up that takes long makes deliveries of events that have left the window by then. */
 const CATCH_UP_MS = DAY_MS;
 
-/**
- * The period of a filter's `from` and `to`, which are about when deliveries were made. Ids begin with the time of the
- * event, which is never far from that.
- */
+/** The period of a filter about when deliveries were made. Ids begin with the time of the event, which is never far from that. */
 export function periodOf(filter: { from?: string; to?: string }, windowDays: number): Period {
   const from = filter.from === undefined ? null : new Date(filter.from);
   const to = filter.to === undefined ? null : new Date(filter.to);
@@ -30,24 +27,16 @@ export interface FilteredDeliveries {
   rest: string | null;
 }
 
-export interface DeliveriesOfOptions {
-  endpointIds: readonly string[];
-  olderThan: string | null;
-  /** There may be older events than these. */
-  isCut: boolean;
-}
-
 /**
  * The ids of the deliveries that endpoints have of events, if they have them: each is a function of event and endpoint.
  *
  * Ids begin with the event's time, but within a millisecond keys and delivery ids are in different orders. So if the events
  * were cut, those of the last millisecond come with the next part, all together.
- *
- * @param keys of the events, newest first
+ * @param keys of the events, newest first; if they are cut, there may be older ones
  */
 export function deliveriesOf(
   keys: readonly string[],
-  { endpointIds, olderThan, isCut }: DeliveriesOfOptions,
+  { endpointIds, olderThan, isCut }: { endpointIds: readonly string[]; olderThan: string | null; isCut: boolean },
 ): FilteredDeliveries {
   const idsOf = (some: readonly string[]) =>
     some

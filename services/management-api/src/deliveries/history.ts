@@ -1,13 +1,7 @@
 import { eventKeys } from "@herald/common/history/sql/events";
 import { toListItem, toUtc } from "@herald/common/history/summary";
 import { attemptHeaders, timestampText } from "@herald/common/security/attempt-headers";
-import type {
-  AllDeliveriesQuery,
-  DeliveryAttemptInfo,
-  DeliveryDetails,
-  DeliveryPage,
-  DeliveryQuery,
-} from "@herald/contracts";
+import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryPage, DeliveryQuery } from "@herald/contracts";
 import { findEndpoint } from "../endpoints/find-endpoint.ts";
 import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
@@ -30,15 +24,6 @@ export async function listDeliveries(parts: Parts, key: EndpointKey, query: Deli
   return page;
 }
 
-/** The deliveries of all of an organization's endpoints, or of one. */
-export async function listAllDeliveries(
-  parts: Parts,
-  organizationId: string,
-  { endpointId, ...query }: AllDeliveriesQuery,
-): Promise<DeliveryPage> {
-  return await readHistory(parts, { organizationId, id: endpointId ?? null }, query);
-}
-
 /** Names the history: an endpoint's, or that of all endpoints of an organization. */
 interface HistoryKey {
   organizationId: string;
@@ -46,7 +31,7 @@ interface HistoryKey {
 }
 
 /** The next part of a history: up to `limit` deliveries of it, among the next {@link MAX_SCANNED}. */
-async function readHistory(parts: Parts, key: HistoryKey, query: DeliveryQuery): Promise<DeliveryPage> {
+export async function readHistory(parts: Parts, key: HistoryKey, query: DeliveryQuery): Promise<DeliveryPage> {
   const { limit, cursor: _cursor, ...filter } = query;
   const olderThan = olderThanOf(query);
   const found = await seek(parts, key, filter, olderThan);

@@ -30,11 +30,7 @@ export function authorOf(
   return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name, request };
 }
 
-/**
- * One endpoint's trail.
- *
- * @throws ProblemError `webhook_not_found`
- */
+/** One endpoint's trail. @throws ProblemError `webhook_not_found` */
 export async function listChanges(
   { prisma, reads }: Parts,
   key: EndpointKey,
@@ -60,22 +56,18 @@ export async function readTrail(
 
 /** A row as the API shows it, with the settings that it changed and no others. */
 export function toChange(row: ChangeRow): EndpointChange {
-  const { before, after } = row;
-  const touched = names.filter((name) => before === null || after === null || !isSame(before[name], after[name]));
+  const { id, revision, changedAt, before, after, delivered, ...rest } = row;
+  // Two lists of events in another order are two settings: the order is the admin's.
+  const isSame = (name: (typeof names)[number]) => JSON.stringify(before?.[name]) === JSON.stringify(after?.[name]);
+  const touched = names.filter((name) => before === null || after === null || !isSame(name));
   return {
-    endpointId: row.endpointId,
-    endpointName: row.endpointName,
-    version: versionOf(row.revision),
-    changedAtUtc: toUtc(row.changedAt),
+    ...rest,
+    version: versionOf(revision),
+    changedAtUtc: toUtc(changedAt),
     kind: kindOf(row),
-    changedBy: row.changedBy,
-    name: row.name,
-    subject: row.subject,
     before: before && only(before, touched),
     after: after && only(after, touched),
-    secretReplaced: row.secretReplaced,
-    resent: row.resent,
-    delivered: row.delivered === null ? null : { deliveryId: row.id, eventType: row.delivered },
+    delivered: delivered === null ? null : { deliveryId: id, eventType: delivered },
   };
 }
 
@@ -93,9 +85,4 @@ function kindOf({ before, after, changedBy, resent, delivered }: ChangeRow): Cha
 
 function only(settings: Settings, touched: readonly (typeof names)[number][]): ChangedSettings {
   return Object.fromEntries(touched.map((name) => [name, settings[name]]));
-}
-
-/** Two lists of events in another order are two settings: the order is the admin's. */
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

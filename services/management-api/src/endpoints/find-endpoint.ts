@@ -6,21 +6,14 @@ import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { versionOf } from "../validation/opaque.ts";
 
 /** @throws ProblemError `webhook_not_found` */
-export async function findEndpoint(
-  prisma: PrismaClient,
-  { id, organizationId }: EndpointKey,
-): Promise<{ id: string; enabled: boolean; events: string[] }> {
+export async function findEndpoint(prisma: PrismaClient, { id, organizationId }: EndpointKey) {
   const select = { id: true, enabled: true, events: true };
   const endpoint = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select });
   if (endpoint === null) throw new ProblemError("webhook_not_found");
   return endpoint;
 }
 
-/**
- * For an edit or a deletion that found no endpoint in the version that the client has read.
- *
- * @throws ProblemError `version_conflict` if the endpoint exists in another version, else `webhook_not_found`
- */
+/** For a version that is not there. @throws ProblemError `version_conflict` if the endpoint has another version, else `webhook_not_found` */
 export async function refuseVersion(prisma: PrismaClient, key: EndpointKey): Promise<never> {
   await findEndpoint(prisma, key);
   throw new ProblemError("version_conflict");

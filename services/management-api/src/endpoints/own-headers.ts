@@ -6,26 +6,20 @@ import {
 } from "@herald/common/security/secret-box";
 import type { FieldProblem, SaveWebhookRequest } from "@herald/contracts";
 import { invalidRequest } from "../problems/problem-error.ts";
-import { type Fault, foldedName } from "../validation/header-formats.ts";
+import { type Fault, foldedName } from "../validation/formats.ts";
 
 const MAX_BYTES = 4_096;
-
-export interface StoredHeaders {
-  url: string;
-  headers: SealedHeaders;
-}
 
 /**
  * The headers that a request asks for, as they are stored: sealed values, and null for each that is kept. Undefined if all stay as they are.
  *
  * A value is kept only if the URL stays on its server: otherwise an admin, who can't read it, could have it sent to a server of theirs.
- *
  * @throws ProblemError `invalid_request`
  */
 export function sealHeaders(
   id: string,
   { headers, url }: SaveWebhookRequest,
-  stored: StoredHeaders,
+  stored: { url: string; headers: SealedHeaders },
   secrets: SecretSealer,
 ): Record<string, string | null> | undefined {
   const sealed = new Map(Object.entries(stored.headers));

@@ -11,11 +11,7 @@ const DAYS = 30;
 /** All days but the last, which is read by hours. */
 const WHOLE_DAYS = DAYS - 1;
 
-/**
- * How an endpoint's attempts fared over 1, 7 and 30 days that end with the present hour.
- *
- * @throws ProblemError `webhook_not_found`
- */
+/** How an endpoint's attempts fared over 1, 7 and 30 days that end with the present hour. @throws ProblemError `webhook_not_found` */
 export async function readRates({ reads, clock }: Parts, key: EndpointKey): Promise<EndpointRates> {
   const endMs = (Math.floor(clock.now().getTime() / HOUR_MS) + 1) * HOUR_MS;
   const starts = startsBefore(endMs);

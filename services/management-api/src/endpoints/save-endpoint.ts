@@ -13,11 +13,7 @@ import { parseVersion } from "../validation/opaque.ts";
 import { refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
 import { sealHeaders } from "./own-headers.ts";
 
-/**
- * Creates an endpoint with a signing secret of its own. No other answer than this one holds the secret (SPEC 3.1).
- *
- * @throws ProblemError `endpoint_limit_reached`
- */
+/** No other answer than this one holds the signing secret (SPEC 3.1). @throws ProblemError `endpoint_limit_reached` */
 export async function createEndpoint(
   { config, prisma, secrets, clock, newId }: Parts,
   organizationId: string,
@@ -72,7 +68,6 @@ export async function createEndpoint(
 /**
  * The answer to a create or an edit that is repeated: the endpoint as it is now. A new secret can't be read here: if the first answer
  * was lost, an admin has to replace it.
- *
  * @throws ProblemError `webhook_not_found` if it was deleted since
  */
 export async function readSaved(
@@ -140,7 +135,6 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
 /**
  * Replaces an endpoint's settings, and its signing secret if the request asks for that. Attempts that begin later use the
  * new URL, the new secret and the new headers, queued retries too (SPEC 2.3).
- *
  * @throws ProblemError `webhook_not_found`, `version_conflict` if the client has read another version, or `invalid_request`
  */
 export async function editEndpoint(
@@ -177,16 +171,12 @@ export async function editEndpoint(
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }
 
-/**
- * How long a fan-out or a manual delivery that has seen the endpoint may still add deliveries to it: longer than any statement
- * may take (DATABASE_TIMEOUT_SECONDS).
- */
+/** A statement that has seen the endpoint may still add deliveries to it: longer than any may take (DATABASE_TIMEOUT_SECONDS). */
 const LATE_DELIVERIES_MS = 15 * 60_000;
 
 /**
  * Deletes an endpoint and its subscriptions at once, with its whole history (SPEC 3.1, 4.1.5): nothing of it can be read from
  * now on, and the publisher erases the rows. Receivers keep what they got, and an attempt under way may still arrive.
- *
  * @throws ProblemError `webhook_not_found`, or `version_conflict` if the client has read another version
  */
 export async function deleteEndpoint(

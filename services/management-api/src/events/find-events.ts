@@ -7,10 +7,7 @@ import { cursorOf, olderThanOf } from "../validation/opaque.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/**
- * The organization's events that match a filter, newest first, and those that Herald did not take (of an unknown type, too old on
- * arrival, or against the contract).
- */
+/** With those that Herald did not take: of an unknown type, too old on arrival, or against the contract. */
 export async function findEvents(parts: Parts, organizationId: string, filter: EventQuery): Promise<EventPage> {
   const before = [olderThanOf(filter), filter.to === undefined ? null : firstIdAt(new Date(filter.to))].filter(
     (id) => id !== null,

@@ -6,10 +6,7 @@ import { ProblemError, toProblem } from "../problems/problem-error.ts";
 
 const DATABASE_RETRY_S = 5;
 
-/**
- * Answers what a route threw as `application/problem+json`. Only faults of our own are logged as errors: an outage has lines of its own. Of PostgreSQL's
- * outages the log itself knows.
- */
+/** Only faults of our own are logged as errors: an outage has lines of its own, and of PostgreSQL's the log itself knows. */
 export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string | undefined }): ErrorRequestHandler {
   // express recognizes error handlers by their four parameters.
   return (error: unknown, request, response, _next) => {

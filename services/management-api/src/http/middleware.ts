@@ -17,18 +17,8 @@ interface Traced {
 /**
  * Gives each request an id, which the response, its problem, its span and the log share, and logs, measures and traces how the request
  * ended. The line and the span hold no query, header or body: those can be secret.
- *
- * @param parts.traced absent if tracing is off
  */
-export function observe({
-  log,
-  registry,
-  traced,
-}: {
-  log: Log;
-  registry: Registry;
-  traced?: Traced | undefined;
-}): RequestHandler {
+export function observe(log: Log, registry: Registry, traced: Traced | undefined): RequestHandler {
   const durations = new Histogram({
     name: "herald_api_request_duration_seconds",
     help: "Time from a request's headers to the end of its response.",

@@ -6,11 +6,8 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { jsonFault } from "../validation/formats.ts";
 
 /**
- * Reads a request's body as JSON.
- *
- * express's parser isn't used, since it silently replaces broken UTF-8, and a manual payload has to be sent as it came. Nor
- * does it stop at the limit: it reads a body that is too large to its end before it answers.
- *
+ * express's parser silently replaces broken UTF-8, and a manual payload has to be sent as it came. Nor does it stop at the limit: it reads a body
+ * that is too large to its end before it answers.
  * @throws ProblemError `unsupported_media_type`, `body_too_large` or `malformed_json`
  */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {

@@ -2,12 +2,11 @@ import { type ApiLimits, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import { idempotencyKeyOf, requestHash } from "../idempotency/keyed-request.ts";
-import type { ConnectionLimits } from "../limits/connection-limits.ts";
-import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
+import type { ConnectionLimits, KeyedLimiter } from "../limits/connection-limits.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import { notFound, type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
+import type { ApiRequest, Handlers } from "../parts.ts";
 import { invalidRequest, ProblemError } from "../problems/problem-error.ts";
-import type { ApiRequest, Handlers } from "../request.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import { readJson } from "./read-json.ts";
 
@@ -66,11 +65,7 @@ function limiterOf(
   return operation.rate === "writes" ? writes : undefined;
 }
 
-/**
- * Prepares a request for its handler. The caller is known and allowed before a byte of the body is read.
- *
- * @throws ProblemError
- */
+/** Prepares a request for its handler. The caller is known and allowed before a byte of the body is read. @throws ProblemError */
 async function admit(
   request: Request,
   response: Response,
@@ -111,9 +106,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
 
 /**
  * The ids of a path, in the spelling that PostgreSQL gives them: some clients write UUIDs in capitals. Behind here an id has one
- * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret.
- *
- * @throws ProblemError if a text isn't shaped like an id: it can't be the id of anything
+ * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret. @throws ProblemError
  */
 function idsOf(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(

@@ -8,11 +8,7 @@ export const KEY_PATTERN = "^[!-~]+$";
 
 const pattern = new RegExp(KEY_PATTERN);
 
-/**
- * The idempotency key of a request; undefined if it has none.
- *
- * @throws ProblemError `idempotency_key_invalid`
- */
+/** The idempotency key of a request; undefined if it has none. @throws ProblemError `idempotency_key_invalid` */
 export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, "headersDistinct">): string | undefined {
   const values = headersDistinct["idempotency-key"];
   if (values === undefined) return undefined;

@@ -11,10 +11,8 @@ const WORDS = { reads: "simple reads", writes: "changes", manualDeliveries: "man
 const LEAST = { reads: 10, writes: 1, manualDeliveries: 1 };
 
 /**
- * Limits how much an organization may do in a minute. Counts in memory. Each process gives an even share of the allowance, since a load balancer gives each an even share of the requests
- * (docs/adr/README.md, 58).
- *
- * @param processes how many share the allowances now
+ * Limits how much an organization may do in a minute. Counts in memory. Each process gives an even share of the allowance, since a load balancer gives
+ * each an even share of the requests (docs/adr/README.md, 58).
  */
 export function rateLimits(perMinute: Record<Allowance, number>, processes: () => number) {
   const limiterOf = (allowance: Allowance) =>
@@ -36,11 +34,7 @@ export function rateLimits(perMinute: Record<Allowance, number>, processes: () =
   }
 
   return {
-    /**
-     * Takes points off an allowance. Returns the headers that say how much is left.
-     *
-     * @throws ProblemError `too_many_requests` if too little is left
-     */
+    /** Returns the headers that say how much is left. @throws ProblemError `too_many_requests` */
     async consume(allowance: Allowance, organizationId: string, points: number) {
       const limiter = limiters[allowance];
       const [whole, sharing] = [perMinute[allowance], processes()];

@@ -44,15 +44,11 @@ export function toProblem({ code, facts }: { code: ProblemCode; facts: ProblemFa
     title,
     status,
     code,
-    detail: facts.detail ?? withoutMarkup(action),
+    // The catalogue's texts are Markdown, with names in backquotes.
+    detail: facts.detail ?? action.replaceAll("`", ""),
     requestId,
     ...(facts.errors && { errors: facts.errors }),
     ...(facts.missing && { missing: facts.missing }),
     ...(facts.signInUrl && { signInUrl: facts.signInUrl }),
   };
-}
-
-/** The catalogue's texts are Markdown, with names in backquotes. */
-function withoutMarkup(text: string): string {
-  return text.replaceAll("`", "");
 }

@@ -9,7 +9,7 @@ import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { type PreviewRow, previewResend } from "../sql/preview-resend.ts";
 import { insertResend, type ResendRow, readResends, stopResend } from "../sql/resends.ts";
 import { cursorOf, olderThanOf } from "../validation/opaque.ts";
-import { periodFault } from "../validation/query.ts";
+import { periodFault } from "../validation/validator.ts";
 
 /** @throws ProblemError `webhook_not_found` */
 export async function listResends({ prisma, reads }: Parts, key: EndpointKey, query: ResendQuery): Promise<ResendPage> {
@@ -31,11 +31,7 @@ export async function readResend({ prisma, reads }: Parts, key: EndpointKey, id:
   throw new ProblemError("resend_not_found");
 }
 
-/**
- * Stops a resend. What it has sent so far goes on: these are deliveries like others.
- *
- * @throws ProblemError `webhook_not_found` or `resend_not_found`
- */
+/** What it has sent so far goes on: these are deliveries like others. @throws ProblemError `webhook_not_found` or `resend_not_found` */
 export async function endResend(parts: Parts, key: EndpointKey, id: string, author: Author): Promise<Resend> {
   const { id: endpointId, organizationId } = key;
   const stop = { id, endpointId, organizationId, stoppedBy: nameOf(author), now: parts.clock.now() };
@@ -107,7 +103,6 @@ function findNeverGot(
 
 /**
  * Starts to send again what the receiver never got. The publisher makes the deliveries, a few at a time.
- *
  * @throws ProblemError `invalid_request`, `webhook_not_found`, `endpoint_disabled`, `nothing_to_resend` or `resend_running`
  */
 export async function startResend(

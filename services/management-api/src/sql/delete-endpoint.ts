@@ -7,7 +7,6 @@ import type { EndpointKey } from "./endpoint-details.ts";
  * Deletes an endpoint that is still in the revision which the client has read, ends its catch-up, requests the erasure of its history, and stores a notice and a change with the author. Its
  * deliveries are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
  * revision.
- *
  * @param deletion at `eraseUntil` the publisher looks for the last time for what has to be erased
  *
  * Locks the endpoint and its row of `catch_up`. Walks webhook_endpoint_pkey and catch_up_pkey, and no delivery: it takes the

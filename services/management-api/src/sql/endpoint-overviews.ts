@@ -104,7 +104,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
            disabled_reason::text as "disabledReason", disabled_at as "disabledAt", disabled_by as "disabledBy", endpoint.created_at as "createdAt",
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", to_json(unfinished) as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
-           ${outageSince} as "outageSince",
+           (select min(outage_since) from process where alive_until > now()) as "outageSince",
            (select min(stopped_at) from shard) as "stoppedSince", endpoint.quarantined_at as "quarantinedAt",
            (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
@@ -149,9 +149,4 @@ const nextTryAt = Prisma.sql`(
   where shard = shard_of(endpoint.id) and endpoint_id = endpoint.id
   order by due_at
   limit 1
-)`;
-
-/** A dispatcher that was killed leaves its row behind. */
-const outageSince = Prisma.sql`(
-  select min(outage_since) from process where alive_until > now()
 )`;

@@ -4,7 +4,6 @@ import type { EndpointKey } from "./endpoint-details.ts";
 
 /**
  * Stores a manual delivery, and its entry in the trail, if its endpoint is enabled and subscribed to the event. Returns whether it did.
- *
  * @param times until `dueAt` it is left to the request that waits for it; then it is due as any other
  *
  * Locks the endpoint for the statement, so that no edit and no deletion comes between check and insert. Walks

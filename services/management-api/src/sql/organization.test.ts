@@ -10,8 +10,8 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const FOLDERS = ["services/management-api/src", "packages/common/src/history", "packages/common/src/database"];
 
 const WITHOUT: Readonly<Record<string, string>> = {
-  "packages/common/src/database/applied-migrations.ts appliedMigrations": "the migrations are everybody's",
-  "packages/common/src/database/applied-migrations.ts assertMigrated":
+  "packages/common/src/database/migrations-folder.ts appliedMigrations": "the migrations are everybody's",
+  "packages/common/src/database/migrations-folder.ts assertMigrated":
     "it reads PostgreSQL's own catalogue, at the start",
   "packages/common/src/history/sql/failed-attempts.ts failedAttempts":
     "it reads what an endpoint's own row names, which the caller has read by its organization",

@@ -96,8 +96,6 @@ export interface NewResend {
   bytes: bigint;
 }
 
-export type InsertedResend = "stored" | "no endpoint" | "disabled" | "one runs";
-
 /**
  * Stores a resend, due at once, and its entry in the trail, unless its endpoint is disabled or has one that runs.
  *
@@ -105,15 +103,15 @@ export type InsertedResend = "stored" | "no endpoint" | "disabled" | "one runs";
  * a statement of its own, since a statement sees the rows of the time when it began, which would be before it got the lock. Walks
  * webhook_endpoint_pkey and resend_endpoint_id_id_idx.
  */
-export async function insertResend(prisma: PrismaClient, resend: NewResend): Promise<InsertedResend> {
+export async function insertResend(prisma: PrismaClient, resend: NewResend) {
   const { id, endpointId, organizationId, now, author, eventTypes, statusCodes, from, to } = resend;
   return await prisma.$transaction(async (transaction) => {
     const [endpoint] = await transaction.$queryRaw<{ enabled: boolean; name: string; revision: bigint }[]>`
       select enabled, name, revision from webhook_endpoint
       where id = ${endpointId}::uuid and organization_id = ${organizationId}
       for no key update`;
-    if (!endpoint) return "no endpoint";
-    if (!endpoint.enabled) return "disabled";
+    if (!endpoint) return "no endpoint" as const;
+    if (!endpoint.enabled) return "disabled" as const;
     const count = await transaction.$executeRaw`
       insert into resend (
         id, endpoint_id, organization_id, started_at, subject, name, event_types, status_codes, from_at, to_at, begin_id,
@@ -123,12 +121,12 @@ export async function insertResend(prisma: PrismaClient, resend: NewResend): Pro
         ${eventTypes}::text[], ${statusCodes}::int[], ${from}::timestamptz, ${to}::timestamptz, ${resend.beginId}::uuid,
         ${resend.endId}::uuid, ${resend.total}::int, ${resend.bytes}::bigint, ${now}::timestamptz
       where not exists (select from resend where endpoint_id = ${endpointId}::uuid and due_at is not null)`;
-    if (count === 0) return "one runs";
+    if (count === 0) return "one runs" as const;
     const { name: endpointName, revision } = endpoint;
     await transaction.endpointChange.create({
       data: { id, organizationId, endpointId, endpointName, revision, changedAt: now, ...author, resent: resend.total },
       select: { id: true },
     });
-    return "stored";
+    return "stored" as const;
   });
 }

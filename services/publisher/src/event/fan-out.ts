@@ -1,7 +1,6 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
-import type { StatementFailures } from "@herald/common/database/statement-failures";
-import { untilAnswered } from "@herald/common/database/until-answered";
+import { type StatementFailures, untilAnswered } from "@herald/common/database/statement-failures";
 import type { Basics } from "../basics.ts";
 import type { ForOwners, IncomingEvent } from "../sql/rows.ts";
 import {

@@ -2,10 +2,7 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import type { Lease, PageBounds, Work, WorkPage } from "./work.ts";
 
-/**
- * Takes the erasure that has been due longest, and moves its time past a lease. Null if none is due.
- * Locks the row that it takes, skips those that others lock. Reads the whole table, which has few rows.
- */
+/** Moves the time of the erasure that it takes past a lease. Locks that row, skips those that others lock. Reads the whole table, of few rows. */
 export async function takeErasure(queries: Queries, { now, leasedUntil }: Lease): Promise<Work | null> {
   const [taken] = await queries.$queryRaw<Work[]>`
     update erasure

@@ -2,11 +2,7 @@ import { noticeId } from "@herald/common/database/ids";
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { Rejection } from "./rows.ts";
 
-/**
- * Writes rows of events that are not taken, by organization, id and cause; an existing row stays as it is.
- *
- * Locks no existing row. Walks undelivered_event_pkey.
- */
+/** An existing row of organization, id and cause stays as it is. Locks no existing row. Walks undelivered_event_pkey. */
 export async function insertUndelivered(queries: Queries, events: readonly Rejection[], now: Date): Promise<void> {
   await queries.$executeRaw`
     insert into undelivered_event (event_id, organization_id, cause, type, reason, came_at)

@@ -76,7 +76,6 @@ export async function makeDigests(
     from summed join latest using (endpoint_id)`;
 }
 
-/** A notice that this process publishes now. */
 export interface TakenNotice {
   id: string;
   type: NoticeType;
@@ -118,16 +117,8 @@ export async function takeNotices(
       )
       returning id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, details, occurred_at
     )
-    select
-      id,
-      type::text as "type",
-      organization_id as "organizationId",
-      endpoint_id as "endpointId",
-      endpoint_name as "endpointName",
-      endpoint_url as "endpointUrl",
-      details,
-      failure_run as "failureRun",
-      occurred_at as "occurredAt"
+    select id, type::text as "type", organization_id as "organizationId", endpoint_id as "endpointId", endpoint_name as "endpointName",
+      endpoint_url as "endpointUrl", details, failure_run as "failureRun", occurred_at as "occurredAt"
     from taken
     order by occurred_at, id`;
   const attempts = await failedAttempts(
@@ -141,22 +132,9 @@ export async function takeNotices(
   }));
 }
 
-function toNoticeAttempt({
-  deliveryId,
-  eventType,
-  attemptNumber,
-  attemptedAt,
-  statusCode,
-  errorSummary,
-}: FailedAttemptRow): NoticeAttempt {
-  return {
-    deliveryId,
-    eventType,
-    number: attemptNumber,
-    attemptedAtUtc: attemptedAt.toISOString(),
-    statusCode,
-    errorSummary,
-  };
+function toNoticeAttempt({ attemptNumber: number, attemptedAt, ...row }: FailedAttemptRow): NoticeAttempt {
+  const { deliveryId, eventType, statusCode, errorSummary } = row;
+  return { deliveryId, eventType, number, attemptedAtUtc: attemptedAt.toISOString(), statusCode, errorSummary };
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */

@@ -19,20 +19,12 @@ export async function readPartitions(queries: Queries): Promise<Partition[]> {
     order by first_day`;
 }
 
-/**
- * Makes a partition of each table of the history. Does nothing if some of its days have one.
- *
- * @throws 55P03 if another session holds a lock on the tables: then nothing has changed
- */
+/** Makes a partition of each table of the history, if none of its days has one. @throws 55P03 if another session locks them: nothing has changed */
 export async function makePartitions(queries: Queries, { first, end }: Partition): Promise<void> {
   await queries.$queryRaw`select make_partitions(${first}::text::date, ${end}::text::date)`;
 }
 
-/**
- * Drops the partitions that begin with a day, with all their rows. Returns false if there are none.
- *
- * @throws 55P03 if another session holds a lock on the tables: then nothing has changed
- */
+/** Drops the partitions that begin with a day; false if there are none. @throws 55P03 if another session locks the tables: nothing has changed */
 export async function dropPartitions(queries: Queries, { first }: { first: string }): Promise<boolean> {
   const [row] = await queries.$queryRaw<{ dropped: boolean }[]>`
     select drop_partitions(${first}::text::date) as "dropped"`;

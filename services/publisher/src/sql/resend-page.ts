@@ -3,7 +3,7 @@ import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
-import type { Lease, PageBounds, Work } from "./work.ts";
+import type { Lease, Work } from "./work.ts";
 
 /** A resend whose next page this process makes now. */
 export interface TakenResend extends Work {
@@ -11,10 +11,7 @@ export interface TakenResend extends Work {
   organizationId: string;
 }
 
-/**
- * Takes the resend that has been due longest, and moves its time past a lease. Null if none is due.
- * Locks the row that it takes, skips those that others lock. Walks resend_due_at_idx, which has no ended resends.
- */
+/** Moves the time of the resend that it takes past a lease. Locks that row, skips those that others lock. Walks resend_due_at_idx. */
 export async function takeResend(queries: Queries, { now, leasedUntil }: Lease): Promise<TakenResend | null> {
   const [taken] = await queries.$queryRaw<TakenResend[]>`
     update resend
@@ -28,13 +25,6 @@ export async function takeResend(queries: Queries, { now, leasedUntil }: Lease):
     )
     returning id, endpoint_id as "endpointId", organization_id as "organizationId", due_at as "leasedUntil"`;
   return taken ?? null;
-}
-
-export interface ResendBounds extends Omit<PageBounds, "renewedUntil"> {
-  /** Deliveries of the resend that may wait at once. The page makes no more than are missing to that. */
-  maxWaiting: number;
-  /** How long the resend rests after a page that left no room, for each running resend of the organization. */
-  restMs: number;
 }
 
 export interface MadePage {
@@ -60,7 +50,7 @@ export interface MadePage {
 export async function makeResendPage(
   queries: Queries,
   { id, leasedUntil }: TakenResend,
-  { pageSize, maxWaiting, now, restMs }: ResendBounds,
+  { pageSize, maxWaiting, now, restMs }: { pageSize: number; maxWaiting: number; now: Date; restMs: number },
 ): Promise<MadePage> {
   // The ids of a resend's deliveries begin with its own time.
   const time = timeOf(id);

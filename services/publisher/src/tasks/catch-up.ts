@@ -3,19 +3,14 @@ import { backfill, type CatchUp, takeCatchUp } from "../sql/backfill.ts";
 import { DAY_MS } from "./partitions.ts";
 import { byTurns, type MakingParts, type TurnOptions } from "./task.ts";
 
-export interface CatchUpOptions extends TurnOptions {
-  /** How far back events are delivered (SPEC 8: seven days), in milliseconds. */
-  windowMs: number;
-}
-
 /** The guard begins this long before the end of the last pass: it also looks at events that were stored behind the pass's cursor. */
 const GUARD_OVERLAP_MS = DAY_MS;
 
 /**
- * Creates the task that gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet
- * visible to a fan-out (SPEC 3.1, 6.1). A cursor says where the next turn continues.
+ * Gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet visible to a fan-out
+ * (SPEC 3.1, 6.1). A cursor says where the next turn continues.
  */
-export function createCatchUp(parts: MakingParts, { windowMs, ...options }: CatchUpOptions) {
+export function createCatchUp(parts: MakingParts, { windowMs, ...options }: TurnOptions & { windowMs: number }) {
   const { queries, metrics, handOver } = parts;
   return byTurns<CatchUp & { after: string }>(
     parts,
@@ -54,7 +49,7 @@ function beginningOf({ priority, completeTo, createdAt }: CatchUp, now: Date, wi
   return new Date(Math.max(createdAt?.getTime() ?? 0, now.getTime() - windowMs, watermark));
 }
 
-/** The greater one of two ids. As text they sort as PostgreSQL sorts them. */
+/** As text, ids sort as PostgreSQL sorts them. */
 function latest(one: string, other: string): string {
   return one > other ? one : other;
 }

@@ -55,9 +55,7 @@ export function startOf(day: string): Date {
 
 /**
  * Makes the missing partitions. One that can't be made now delays no other; the next pass tries it again. A later pass also fills gaps that another
- * publisher, with a longer or shorter `keepMs`, has left meanwhile.
- *
- * @throws if PostgreSQL can't be asked which partitions exist
+ * publisher, with a longer or shorter `keepMs`, has left.
  */
 export async function makeAhead(parts: Basics, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { queries, clock } = parts;
@@ -82,7 +80,6 @@ const TRIES = 5;
 /**
  * Runs a step that locks whole tables. It waits for its lock only very shortly, since every other statement waits behind it. So it is tried several
  * times, with pauses in which the other statements run.
- *
  * @throws the step's error: another one than a lock's at once, a lock's after the last try
  */
 export async function retryLocked<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {

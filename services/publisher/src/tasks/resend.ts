@@ -1,7 +1,6 @@
 import { makeResendPage, takeResend } from "../sql/resend-page.ts";
 import { byTurns, type MakingParts } from "./task.ts";
 
-/** Deliveries of the history that one statement reads. */
 const PAGE_SIZE = 500;
 
 /** Deliveries of one resend that may wait at once. With the pause between pages, a resend makes about fifty a second. */
@@ -10,7 +9,6 @@ export const MAX_WAITING = 50;
 /** The pause after a page that left no room. The task runs each second, so the pause is shorter. */
 const REST_MS = 500;
 
-/** Creates the task that sends again what receivers never got, as admins asked: a page of each resend that is due, in turns. */
 export function createResend(parts: MakingParts, { leaseMs }: { leaseMs: number }) {
   const { queries, metrics, log, handOver } = parts;
   return byTurns(

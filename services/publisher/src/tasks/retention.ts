@@ -6,11 +6,6 @@ import { dropPartitions, readPartitions } from "../sql/partitions.ts";
 import { type Keeping, retryLocked, startOf } from "./partitions.ts";
 import { byTurns, resting, stepFailed, type TurnOptions } from "./task.ts";
 
-export interface RetentionOptions extends Keeping {
-  /** Rows that one statement reads or erases. */
-  pageSize: number;
-}
-
 /** Rates are shown for 30 days, the current hour included. */
 const MAX_RATES_MS = 31 * 24 * 60 * 60_000;
 
@@ -24,7 +19,7 @@ export type Erased = Record<"partition" | "change" | "resend" | "undelivered" | 
  */
 export async function eraseOld(
   parts: Basics,
-  { keepMs, windowMs, pageSize: max }: RetentionOptions,
+  { keepMs, windowMs, pageSize: max }: Keeping & { pageSize: number },
   signal: AbortSignal,
 ): Promise<Erased & { expired: number }> {
   const { queries, clock, metrics, log } = parts;
@@ -106,10 +101,7 @@ export async function eraseOld(
   }
 }
 
-/**
- * Creates the task that erases what deleted endpoints have left. An erasure looks twice: at once, and when every fan-out that still knew the endpoint
- * is over.
- */
+/** An erasure looks twice: at once, and when every fan-out that still knew the deleted endpoint is over. */
 export function createErasure(parts: Basics, options: TurnOptions) {
   const { queries, metrics } = parts;
   return byTurns(

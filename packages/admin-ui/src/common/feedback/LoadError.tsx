@@ -9,9 +9,7 @@ import shared from "../shared.module.css";
 import css from "./feedback.module.css";
 import { reasonOf } from "./Notice.tsx";
 
-/**
- * Says why something could not be loaded, and what to do, in its place. Something that was loaded once stays on the page instead.
- */
+/** Says why something could not be loaded, and what to do, in its place. Something that was loaded once stays on the page instead. */
 export function LoadError({ error, what, level = 2 }: { error: unknown; what: string; level?: 1 | 2 }) {
   const { status, problem } = error instanceof ApiProblem ? error : {};
   if (status === 401) return <SignedOut signInUrl={problem?.signInUrl} />;

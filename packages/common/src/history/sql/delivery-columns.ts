@@ -35,7 +35,6 @@ const latestAttempt = Prisma.sql`
 export const summaryColumns = (onDays?: Prisma.Sql) => Prisma.sql`
   delivery.id, ${ofEvent(Prisma.sql`id`, onDays)} as "businessEventId", ${latestAttempt}`;
 
-/** The columns of a delivery's latest attempt, as a JSON object. */
 export const summaryObject = Prisma.sql`json_build_object(
   'id', delivery.id,
   'businessEventId', ${ofEvent(Prisma.sql`id`)},

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { ProblemError } from "../problems/problem-error.ts";
-import { createKeyedLimiter, type KeyedLimiter } from "./keyed-limiter.ts";
+import { createKeyedLimiter, type KeyedLimiter } from "./connection-limits.ts";
 
 const refusal = () => new ProblemError("too_many_requests");
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,8 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { expect, test } from "@jest/globals";
-import { createEndpoints } from "./endpoints.ts";
+import type { Configuration } from "../sql/read-configuration.ts";
+import { createEndpoints } from "./endpoint.ts";
+import { KnownConfiguration } from "./known-configuration.ts";
 import { createMemory } from "./memory.ts";
 
 /** The endpoints of these organizations are used one after the other, which are called after them: "a1". @returns those that are forgotten */
@@ -39,4 +41,24 @@ test.each([
 
 test("an endpoint with an attempt in flight is not forgotten", () => {
   expect(forgotten(3, ["d1", "d2", "d3", "d4", "d5"], ["d1"])).toEqual(["d2"]);
+});
+
+const NOW_MS = 1_000;
+const read = (revision: bigint) => ({
+  configuration: { revision } as Configuration,
+  configuredAt: new Date(NOW_MS),
+});
+
+test("§2.3/current regression: what was read before a change is not current, even while the clock stands still", () => {
+  const known = new KnownConfiguration();
+  known.take(read(1n), known.changes);
+  expect(known.current(NOW_MS)).toMatchObject({ revision: 1n });
+  const beforeChange = known.changes;
+  known.changed(NOW_MS);
+  expect(known.current(NOW_MS)).toBeUndefined();
+  known.take(read(1n), beforeChange);
+  known.wasSeen("1", NOW_MS, true);
+  expect(known.current(NOW_MS)).toBeUndefined();
+  known.take(read(2n), known.changes);
+  expect(known.current(NOW_MS)).toMatchObject({ revision: 2n });
 });
