@@ -1,7 +1,7 @@
 import { declareTopology, names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
@@ -95,72 +95,66 @@ test("rejected show prints everything about one event, or its bytes alone", asyn
   await expectDepth(rejectedQueue, 2);
 });
 
-describe("rejected replay", () => {
-  test("rejected replay puts the named event back into the inbox as it first came, and leaves the others", async () => {
-    await put("one", "r", { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" });
-    await put("two");
-    const id = (await listed()).find(({ reason }) => reason === "r")?.id ?? "";
-    expect(await run("replay", id)).toMatchObject({ code: 0, stdout: "Replayed 1 event.\n" });
-    await expectDepth(rejectedQueue, 1);
-    await expectDepth(inboxQueue, 1);
-    const replayed = await channel.get(inboxQueue, { noAck: true });
-    if (replayed === false) throw new Error("The inbox is empty.");
-    expect(replayed.content.toString()).toBe("one");
-    const { "x-delivery-count": _deliveryCount, ...headers } = replayed.properties.headers ?? {};
-    expect(headers).toEqual({ traceparent: "00-t" });
-    expect(replayed.properties).toMatchObject({ deliveryMode: 2, contentType: "application/json" });
-  });
+test("rejected replay puts the named event back into the inbox as it first came, and leaves the others", async () => {
+  await put("one", "r", { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" });
+  await put("two");
+  const id = (await listed()).find(({ reason }) => reason === "r")?.id ?? "";
+  expect(await run("replay", id)).toMatchObject({ code: 0, stdout: "Replayed 1 event.\n" });
+  await expectDepth(rejectedQueue, 1);
+  await expectDepth(inboxQueue, 1);
+  const replayed = await channel.get(inboxQueue, { noAck: true });
+  if (replayed === false) throw new Error("The inbox is empty.");
+  expect(replayed.content.toString()).toBe("one");
+  const { "x-delivery-count": _deliveryCount, ...headers } = replayed.properties.headers ?? {};
+  expect(headers).toEqual({ traceparent: "00-t" });
+  expect(replayed.properties).toMatchObject({ deliveryMode: 2, contentType: "application/json" });
+});
 
-  test("rejected replay puts back all events that were there, with --all", async () => {
-    for (let index = 0; index < 30; index++) await put(`event ${index}`);
-    expect(await runHerald(["rejected", "replay", "--all"], settings())).toEqual({
-      code: 0,
-      stdout: "Replayed 30 events.\n",
-      stderr: "",
-      audit: expect.objectContaining({ action: "rejected replay", what: ["--all"], details: { replayed: 30 } }),
-    });
-    await expectDepth(rejectedQueue, 0);
-    const depths = await Promise.all(inboxQueues.map((queue) => channel.checkQueue(queue)));
-    expect(depths.reduce((sum, { messageCount }) => sum + messageCount, 0)).toBe(30);
-    expect(Math.max(...depths.map(({ messageCount }) => messageCount))).toBeLessThan(10);
+test("rejected replay puts back all events that were there, with --all", async () => {
+  for (let index = 0; index < 30; index++) await put(`event ${index}`);
+  expect(await runHerald(["rejected", "replay", "--all"], settings())).toEqual({
+    code: 0,
+    stdout: "Replayed 30 events.\n",
+    stderr: "",
+    audit: expect.objectContaining({ action: "rejected replay", what: ["--all"], details: { replayed: 30 } }),
   });
+  await expectDepth(rejectedQueue, 0);
+  const depths = await Promise.all(inboxQueues.map((queue) => channel.checkQueue(queue)));
+  expect(depths.reduce((sum, { messageCount }) => sum + messageCount, 0)).toBe(30);
+  expect(Math.max(...depths.map(({ messageCount }) => messageCount))).toBeLessThan(10);
+});
 
-  test.each([
-    ["an event", { type: "order.paid", organizationId: "acme" }, "order-paid.8.2"],
-    ["an event without a type", { organizationId: "acme" }, "unreadable.8.2"],
-    [
-      "an event of a type that no key has room for",
-      { type: "x".repeat(252), organizationId: "acme" },
-      "unreadable.8.2",
-    ],
-  ])(
-    "regression: rejected replay gives %s its emitter's routing key, so that many are a flood that goes to the second queue",
-    async (_what, content, key) => {
-      await put(JSON.stringify(content));
-      expect(await run("replay", "--all")).toMatchObject({ code: 0 });
-      const message = await channel.get(inboxQueues[8] as string, { noAck: true });
-      expect(message ? message.fields : {}).toMatchObject({ exchange: eventsExchange, routingKey: key });
-    },
-  );
+test.each([
+  ["an event", { type: "order.paid", organizationId: "acme" }, "order-paid.8.2"],
+  ["an event without a type", { organizationId: "acme" }, "unreadable.8.2"],
+  ["an event of a type that no key has room for", { type: "x".repeat(252), organizationId: "acme" }, "unreadable.8.2"],
+])(
+  "regression: rejected replay gives %s its emitter's routing key, so that many are a flood that goes to the second queue",
+  async (_what, content, key) => {
+    await put(JSON.stringify(content));
+    expect(await run("replay", "--all")).toMatchObject({ code: 0 });
+    const message = await channel.get(inboxQueues[8] as string, { noAck: true });
+    expect(message ? message.fields : {}).toMatchObject({ exchange: eventsExchange, routingKey: key });
+  },
+);
 
-  test("rejected replay does nothing if one of the ids is unknown", async () => {
-    await put("one");
-    const [{ id } = { id: "" }] = await listed();
-    expect(await run("replay", id, "ffff0000ffff")).toMatchObject({ code: 1, stdout: "" });
-    await expectDepth(rejectedQueue, 1);
-    await expectDepth(inboxQueue, 0);
-  });
+test("rejected replay does nothing if one of the ids is unknown", async () => {
+  await put("one");
+  const [{ id } = { id: "" }] = await listed();
+  expect(await run("replay", id, "ffff0000ffff")).toMatchObject({ code: 1, stdout: "" });
+  await expectDepth(rejectedQueue, 1);
+  await expectDepth(inboxQueue, 0);
+});
 
-  test("rejected replay loses nothing if the inbox is missing", async () => {
-    await put("one");
-    await put("one");
-    await channel.deleteQueue(inboxQueue);
-    const { code, stderr } = await run("replay", "--all");
-    expect(code).toBe(1);
-    expect(stderr).toContain("No inbox queue takes message 7692c3ad3540; it stays where it was.");
-    await expectDepth(rejectedQueue, 2);
-    await declareTopology(channel, broker.namespace);
-  });
+test("rejected replay loses nothing if the inbox is missing", async () => {
+  await put("one");
+  await put("one");
+  await channel.deleteQueue(inboxQueue);
+  const { code, stderr } = await run("replay", "--all");
+  expect(code).toBe(1);
+  expect(stderr).toContain("No inbox queue takes message 7692c3ad3540; it stays where it was.");
+  await expectDepth(rejectedQueue, 2);
+  await declareTopology(channel, broker.namespace);
 });
 
 test("rejected discard takes out the named events, equal ones together", async () => {

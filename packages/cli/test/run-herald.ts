@@ -1,7 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
+import { runToEnd } from "@herald/dev/stack/programs";
 import type { CommandContext } from "../src/command.ts";
 import { herald } from "../src/herald.ts";
 
@@ -20,20 +19,8 @@ const DEVELOPMENT = { HERALD_ENV: "development" };
 /** Runs the built command as an operator would, with these environment variables and no others. */
 export async function runHerald(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
   const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
-  const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, ...DEVELOPMENT, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 10 * 60_000,
-  });
-  const outcome: Outcome = { code: null, stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    outcome.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    outcome.stderr += text;
-  });
-  [outcome.code] = (await once(child, "close")) as [number | null];
-  return readable(outcome);
+  const env = { PATH: process.env.PATH, ...DEVELOPMENT, ...environment };
+  return readable(await runToEnd(process.execPath, [main, ...args], { env, timeout: 10 * 60_000 }));
 }
 
 /** The same in the test's own process, for tests with many calls. */

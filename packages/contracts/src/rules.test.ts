@@ -16,36 +16,32 @@ test("nothing but text is an organization id, a UUID or a time", () => {
   }
 });
 
-describe("organization ids", () => {
-  test("an organization id has 1 to 128 code points, is well-formed, and holds no control character", () => {
-    fc.assert(
-      fc.property(fc.oneof(anyText, anyUnits), (text) => {
-        const length = [...text].length;
-        const expected = length >= 1 && length <= 128 && text.isWellFormed() && !/\p{Cc}/u.test(text);
-        expect(isOrganizationId(text)).toBe(expected);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test("UTF-8 keeps every organization id, so two ids never become one", () => {
-    fc.assert(
-      fc.property(fc.oneof(anyText, anyUnits).filter(isOrganizationId), (id) => {
-        expect(Buffer.from(id).toString()).toBe(id);
-      }),
-    );
-  });
+test("an organization id has 1 to 128 code points, is well-formed, and holds no control character", () => {
+  fc.assert(
+    fc.property(fc.oneof(anyText, anyUnits), (text) => {
+      const length = [...text].length;
+      const expected = length >= 1 && length <= 128 && text.isWellFormed() && !/\p{Cc}/u.test(text);
+      expect(isOrganizationId(text)).toBe(expected);
+    }),
+    { numRuns: 500 },
+  );
 });
 
-describe("UUIDs", () => {
-  test("a UUID of any version is one, in capitals too", () => {
-    fc.assert(fc.property(fc.uuid(), (id) => isUuid(id) && isUuid(id.toUpperCase())));
-  });
+test("UTF-8 keeps every organization id, so two ids never become one", () => {
+  fc.assert(
+    fc.property(fc.oneof(anyText, anyUnits).filter(isOrganizationId), (id) => {
+      expect(Buffer.from(id).toString()).toBe(id);
+    }),
+  );
+});
 
-  test("a UUID with one character more, less or of another kind is none", () => {
-    const wrong = fc.tuple(fc.uuid(), fc.nat(35), fc.constantFrom("", "g", " ", "\n", "aa", "--"));
-    fc.assert(fc.property(wrong, ([id, at, other]) => !isUuid(id.slice(0, at) + other + id.slice(at + 1))));
-  });
+test("a UUID of any version is one, in capitals too", () => {
+  fc.assert(fc.property(fc.uuid(), (id) => isUuid(id) && isUuid(id.toUpperCase())));
+});
+
+test("a UUID with one character more, less or of another kind is none", () => {
+  const wrong = fc.tuple(fc.uuid(), fc.nat(35), fc.constantFrom("", "g", " ", "\n", "aa", "--"));
+  fc.assert(fc.property(wrong, ([id, at, other]) => !isUuid(id.slice(0, at) + other + id.slice(at + 1))));
 });
 
 describe("UTC times", () => {
@@ -83,58 +79,52 @@ describe("UTC times", () => {
   });
 });
 
-describe("times with an offset", () => {
-  test.each([
-    "2026-03-01T12:00:00Z",
-    "2026-03-01T12:00:00.123456+02:00",
-    "2026-03-01T12:00:00-00:00",
-    "2026-03-01T00:00:00+23:59",
-    "0001-01-01T00:00:00Z",
-    "0001-01-01T00:00:00-01:00",
-    "9999-12-31T23:59:59.999Z",
-    "9999-12-31T23:59:59.999+01:00",
-    "2024-02-29T23:59:59-05:30",
-  ])("%s is a time", (value) => expect(isTime(value)).toBe(true));
+test.each([
+  "2026-03-01T12:00:00Z",
+  "2026-03-01T12:00:00.123456+02:00",
+  "2026-03-01T12:00:00-00:00",
+  "2026-03-01T00:00:00+23:59",
+  "0001-01-01T00:00:00Z",
+  "0001-01-01T00:00:00-01:00",
+  "9999-12-31T23:59:59.999Z",
+  "9999-12-31T23:59:59.999+01:00",
+  "2024-02-29T23:59:59-05:30",
+])("%s is a time", (value) => expect(isTime(value)).toBe(true));
 
-  // event-schemas.test.ts has times that are written otherwise.
-  test.each([
-    ["a time that its offset moves before the year 1", "0001-01-01T00:00:00+23:59"],
-    ["a time that its offset moves behind the year 9999", "9999-12-31T23:59:59-00:01"],
-    ["a time of the year 0", "0000-12-31T23:59:59-01:00"],
-  ])("%s is no time", (_title, value) => expect(isTime(value)).toBe(false));
+// event-schemas.test.ts has times that are written otherwise.
+test.each([
+  ["a time that its offset moves before the year 1", "0001-01-01T00:00:00+23:59"],
+  ["a time that its offset moves behind the year 9999", "9999-12-31T23:59:59-00:01"],
+  ["a time of the year 0", "0000-12-31T23:59:59-01:00"],
+])("%s is no time", (_title, value) => expect(isTime(value)).toBe(false));
 
-  test.each([
-    ["2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"],
-    ["2026-03-01T12:00:00.123456789Z", "2026-03-01T12:00:00.123456789Z"],
-    ["2026-11-26T11:04:56.578284+00:00", "2026-11-26T11:04:56.578284Z"],
-    ["2026-03-01T00:30:00.5+05:45", "2026-02-28T18:45:00.5Z"],
-    ["2026-12-31T23:59:59-01:00", "2027-01-01T00:59:59Z"],
-    ["0001-01-01T00:00:00-00:00", "0001-01-01T00:00:00Z"],
-  ])("%s is %s in UTC, with the same digits of its second", (time, utc) => {
-    expect(toUtcTime(time)).toBe(utc);
-    expect(/Z$/.test(utc) && isTime(utc)).toBe(true);
+test.each([
+  ["2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"],
+  ["2026-03-01T12:00:00.123456789Z", "2026-03-01T12:00:00.123456789Z"],
+  ["2026-11-26T11:04:56.578284+00:00", "2026-11-26T11:04:56.578284Z"],
+  ["2026-03-01T00:30:00.5+05:45", "2026-02-28T18:45:00.5Z"],
+  ["2026-12-31T23:59:59-01:00", "2027-01-01T00:59:59Z"],
+  ["0001-01-01T00:00:00-00:00", "0001-01-01T00:00:00Z"],
+])("%s is %s in UTC, with the same digits of its second", (time, utc) => {
+  expect(toUtcTime(time)).toBe(utc);
+  expect(/Z$/.test(utc) && isTime(utc)).toBe(true);
+});
+
+test("a UTC time is a time, and PostgreSQL can hold what a time says in UTC", () => {
+  const offsets = fc.tuple(fc.constantFrom("+", "-"), fc.integer({ min: 0, max: 24 }), fc.integer({ min: 0, max: 60 }));
+  const date = fc.date({
+    noInvalidDate: true,
+    min: new Date("0001-01-01T00:00:00Z"),
+    max: new Date("9999-12-31T23:59:59Z"),
   });
-
-  test("a UTC time is a time, and PostgreSQL can hold what a time says in UTC", () => {
-    const offsets = fc.tuple(
-      fc.constantFrom("+", "-"),
-      fc.integer({ min: 0, max: 24 }),
-      fc.integer({ min: 0, max: 60 }),
-    );
-    const date = fc.date({
-      noInvalidDate: true,
-      min: new Date("0001-01-01T00:00:00Z"),
-      max: new Date("9999-12-31T23:59:59Z"),
-    });
-    fc.assert(
-      fc.property(date, offsets, (at, [sign, hours, minutes]) => {
-        const utc = at.toISOString();
-        const digits = (value: number) => String(value).padStart(2, "0");
-        const text = utc.replace("Z", `${sign}${digits(hours)}:${digits(minutes)}`);
-        return isTime(utc) && (!isTime(text) || /^\d{4}-/.test(new Date(text).toISOString()));
-      }),
-    );
-  });
+  fc.assert(
+    fc.property(date, offsets, (at, [sign, hours, minutes]) => {
+      const utc = at.toISOString();
+      const digits = (value: number) => String(value).padStart(2, "0");
+      const text = utc.replace("Z", `${sign}${digits(hours)}:${digits(minutes)}`);
+      return isTime(utc) && (!isTime(text) || /^\d{4}-/.test(new Date(text).toISOString()));
+    }),
+  );
 });
 
 test.each([

@@ -14,7 +14,7 @@ import { Sequelize } from "sequelize";
 import { createPool, type DatabasePool, sql as slonikSql } from "slonik";
 import { DataSource } from "typeorm";
 import { type EmittedEvent, eventJson } from "../src/index.ts";
-import { createOutbox, type OutboxTransaction, outboxTable } from "../src/outbox/index.ts";
+import { createOutbox, outboxTable } from "../src/outbox/index.ts";
 import { anEvent } from "./given.ts";
 
 // The page on emitting shows how each library fills the outbox inside of its own transaction. Here each of them does.
@@ -226,14 +226,6 @@ test("a transaction whose begin is on its way is taken, and so is one of an exte
   expect(await waiting()).toHaveLength(2);
   // @ts-expect-error: not within a transaction
   await expect(outbox.add(extended, anEvent())).rejects.toThrow("tx of prisma.$transaction");
-});
-
-test("the compiler says the sentence that the outbox throws", () => {
-  // The sentences are types: another one is an error of this file.
-  const sentence = {} as OutboxTransaction<Pool>;
-  expect<`Give outbox.add the client that has begun${string}`>(sentence).toBeDefined();
-  const known = {} as OutboxTransaction<Knex>;
-  expect<`Give outbox.add the trx of${string}`>(known).toBeDefined();
 });
 
 test("the page on emitting shows these lines", () => {

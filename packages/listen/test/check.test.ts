@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { verify } from "@herald/receiver";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
 import { FORGED_REQUESTS } from "../src/check/forged-requests.ts";
 import { GOOD_REQUESTS } from "../src/check/good-requests.ts";
@@ -226,71 +226,69 @@ function hmac(key: string | Buffer, timestamp: string, body: Uint8Array): string
   return `sha256=${createHmac("sha256", key).update(`${timestamp}.`).update(body).digest("hex")}`;
 }
 
-describe("planted mistakes", () => {
-  test.each(mistakes)("a receiver that %s is found out", async (_mistake, parts, found) => {
-    expect(await failures(parts)).toEqual(found);
-  });
+test.each(mistakes)("a receiver that %s is found out", async (_mistake, parts, found) => {
+  expect(await failures(parts)).toEqual(found);
+});
 
-  test("a receiver that decodes its secret is found out", async () => {
-    const key = Buffer.from(SECRET, "base64");
-    const found = await failures({
-      isVerified: ({ headers, body }) =>
-        headerOf(headers, "x-service-signature") === hmac(key, headerOf(headers, "x-service-timestamp"), body),
-    });
-    expect(found).toEqual(expect.arrayContaining(["good", "other_key"]));
+test("a receiver that decodes its secret is found out", async () => {
+  const key = Buffer.from(SECRET, "base64");
+  const found = await failures({
+    isVerified: ({ headers, body }) =>
+      headerOf(headers, "x-service-signature") === hmac(key, headerOf(headers, "x-service-timestamp"), body),
   });
+  expect(found).toEqual(expect.arrayContaining(["good", "other_key"]));
+});
 
-  test("a receiver that takes the type from the unsigned header is asked about, by the event's id", async () => {
-    const kept = new Map<string, string>();
-    const results = await resultsFor({
-      store: (body, seen, headers) => {
-        kept.set(idOf(body) ?? "", headerOf(headers, "x-service-event"));
-        return RIGHT.store(body, seen, headers);
-      },
-    });
-    const [question = ""] = results.find(({ id }) => id === "type_of_header")?.questions ?? [];
-    const [, id = "", right = "", wrong = ""] =
-      /^Event (\S+) came as (\w+) in .* as (\w+) in the unsigned/.exec(question) ?? [];
-    expect(right).not.toBe(wrong);
-    // A person who looks into the store sees this.
-    expect(kept.get(id)).toBe(wrong);
+test("a receiver that takes the type from the unsigned header is asked about, by the event's id", async () => {
+  const kept = new Map<string, string>();
+  const results = await resultsFor({
+    store: (body, seen, headers) => {
+      kept.set(idOf(body) ?? "", headerOf(headers, "x-service-event"));
+      return RIGHT.store(body, seen, headers);
+    },
   });
+  const [question = ""] = results.find(({ id }) => id === "type_of_header")?.questions ?? [];
+  const [, id = "", right = "", wrong = ""] =
+    /^Event (\S+) came as (\w+) in .* as (\w+) in the unsigned/.exec(question) ?? [];
+  expect(right).not.toBe(wrong);
+  // A person who looks into the store sees this.
+  expect(kept.get(id)).toBe(wrong);
+});
 
-  test("§4.4.7 a receiver that knows an event by its delivery id alone is asked about, by the event's id", async () => {
-    const effects: string[] = [];
-    const results = await resultsFor({
-      store: (body, seen, headers) => {
-        const id = headerOf(headers, "x-service-delivery-id");
-        if (!deliveries.has(id)) effects.push(idOf(body) ?? "");
-        deliveries.add(id);
-        return RIGHT.store(body, seen, headers);
-      },
-    });
-    const asked = (id: string) => results.find((result) => result.id === id)?.questions.join() ?? "";
-    const [resent = ""] = /[0-9a-f-]{36}/.exec(asked("duplicate_resent")) ?? [];
-    const [first, second] = asked("delivery_id_again").match(/[0-9a-f-]{36}/g) ?? [];
-    expect(effects.filter((id) => id === resent)).toHaveLength(2);
-    expect([effects.includes(first ?? ""), effects.includes(second ?? "")]).toEqual([true, false]);
+test("§4.4.7 a receiver that knows an event by its delivery id alone is asked about, by the event's id", async () => {
+  const effects: string[] = [];
+  const results = await resultsFor({
+    store: (body, seen, headers) => {
+      const id = headerOf(headers, "x-service-delivery-id");
+      if (!deliveries.has(id)) effects.push(idOf(body) ?? "");
+      deliveries.add(id);
+      return RIGHT.store(body, seen, headers);
+    },
   });
+  const asked = (id: string) => results.find((result) => result.id === id)?.questions.join() ?? "";
+  const [resent = ""] = /[0-9a-f-]{36}/.exec(asked("duplicate_resent")) ?? [];
+  const [first, second] = asked("delivery_id_again").match(/[0-9a-f-]{36}/g) ?? [];
+  expect(effects.filter((id) => id === resent)).toHaveLength(2);
+  expect([effects.includes(first ?? ""), effects.includes(second ?? "")]).toEqual([true, false]);
+});
 
-  test("§4.4.5 a receiver that answers late is warned of, and one that answers in time is not", async () => {
-    const store: Parts["store"] = (...args) =>
-      new Promise((resolve) => setTimeout(() => resolve(RIGHT.store(...args)), 30));
-    const warned = async (slowMs: number) => {
-      const results = await resultsFor({ store }, { slowMs });
-      await receiver?.close();
-      expect(results.every(({ passed }) => passed)).toBe(true);
-      return results.find(({ id }) => id === "good")?.warning;
-    };
-    expect(await warned(20)).toContain("do the work afterwards");
-    expect(await warned(Number.POSITIVE_INFINITY)).toBeNull();
-  });
+test("§4.4.5 a receiver that answers late is warned of, and one that answers in time is not", async () => {
+  const store: Parts["store"] = (...args) =>
+    new Promise((resolve) => setTimeout(() => resolve(RIGHT.store(...args)), 30));
+  const warned = async (slowMs: number) => {
+    const results = await resultsFor({ store }, { slowMs });
+    await receiver?.close();
+    expect(results.every(({ passed }) => passed)).toBe(true);
+    return results.find(({ id }) => id === "good")?.warning;
+  };
+  expect(await warned(20)).toContain("do the work afterwards");
+  expect(await warned(Number.POSITIVE_INFINITY)).toBeNull();
+});
 
-  test("§4.4.5 a receiver that works before it answers is found out", async () => {
-    const never = new Promise<number>(() => {});
-    receiver = await startReceiver({ store: () => never });
-    const results = await checkReceiver({ url: receiver.url, secret: SECRET, timeoutMs: 200 });
-    const good = results.find(({ id }) => id === "good");
-    expect(good).toMatchObject({ passed: false, statuses: [null], advice: expect.stringContaining("afterwards") });
-  });
+test("§4.4.5 a receiver that works before it answers is found out", async () => {
+  const never = new Promise<number>(() => {});
+  receiver = await startReceiver({ store: () => never });
+  const results = await checkReceiver({ url: receiver.url, secret: SECRET, timeoutMs: 200 });
+  const good = results.find(({ id }) => id === "good");
+  expect(good).toMatchObject({ passed: false, statuses: [null], advice: expect.stringContaining("afterwards") });
 });

@@ -36,21 +36,6 @@ test("§3.1/failures §3.1/several §9.1 five consecutive failures, over several
   });
 });
 
-test("§3.1/success any success resets the count", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  await settleRun(endpoint, [false, false, false, false]);
-  await settleRun(endpoint, [true]);
-  expect(await endpointOf(endpoint.id)).toMatchObject({
-    enabled: true,
-    consecutiveFailures: 0,
-    failureRun: [],
-    failedAt: null,
-    pausedUntil: null,
-  });
-  await settleRun(endpoint, [false, false, false, false]);
-  expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 4 });
-});
-
 test("the endpoint's changes show that Herald disabled it, and no failures before", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const changes = () => db.database.prisma.endpointChange.findMany({ where: { endpointId: endpoint.id } });
@@ -188,7 +173,7 @@ test("a settlement that fails leaves no notice, and its repetition leaves one", 
   expect(await typesOf(endpoint)).toEqual(["failing"]);
 });
 
-test("an endpoint's health and its notices follow the order in which attempts ended, however they are batched (property)", async () => {
+test("§3.1/success an endpoint's health and its notices follow the order in which attempts ended, however they are batched (property)", async () => {
   // Mostly failures, since their runs matter; and any others.
   const failsMostly = fc.nat(4).map((number) => number === 0);
   await fc.assert(
@@ -203,9 +188,10 @@ test("an endpoint's health and its notices follow the order in which attempts en
           // A later batch holds results of attempts that began before an earlier one disabled the endpoint.
           await settleRun(endpoint, results.slice(from, from + size));
         }
-        const { enabled, consecutiveFailures, failureRun } = await endpointOf(endpoint.id);
+        const { enabled, consecutiveFailures, failureRun, failedAt } = await endpointOf(endpoint.id);
         expect({ enabled, consecutiveFailures, notices: await typesOf(endpoint) }).toEqual(model(results, minutes));
         expect(failureRun).toHaveLength(consecutiveFailures);
+        expect(failedAt === null).toBe(consecutiveFailures === 0);
       },
     ),
     { numRuns: 80 },

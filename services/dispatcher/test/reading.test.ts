@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { shardOf } from "@herald/common/database/shards";
 import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { describeDeliveries, readBodies } from "../src/sql/describe-deliveries.ts";
 import { BEGINNING, type Demand, markInterrupted, readDue } from "../src/sql/read-due.ts";
 import { findEndpointsWithWork } from "../src/sql/sweep.ts";
@@ -35,54 +35,52 @@ const demand = (endpointId: string, override: Partial<Demand> = {}): Demand => (
   ...override,
 });
 
-describe("reading a backlog", () => {
-  test("§6.3 each endpoint has its own number, oldest first, so that no backlog hides another's", async () => {
-    const { prisma, queries } = db.database;
-    const [large, small] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
-    const ofLarge = await insertDeliveries(large, 30);
-    const ofSmall = await insertDeliveries(small, 2);
-    const rows = await readDue(queries, [demand(large.id, { count: 3 }), demand(small.id)]);
-    const idsOf = (id: string) => rows.filter(({ endpointId }) => endpointId === id).map((row) => row.deliveryId);
-    expect([idsOf(large.id), idsOf(small.id)]).toEqual([ofLarge.slice(0, 3), ofSmall]);
-  });
+test("§6.3 each endpoint has its own number, oldest first, so that no backlog hides another's", async () => {
+  const { prisma, queries } = db.database;
+  const [large, small] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
+  const ofLarge = await insertDeliveries(large, 30);
+  const ofSmall = await insertDeliveries(small, 2);
+  const rows = await readDue(queries, [demand(large.id, { count: 3 }), demand(small.id)]);
+  const idsOf = (id: string) => rows.filter(({ endpointId }) => endpointId === id).map((row) => row.deliveryId);
+  expect([idsOf(large.id), idsOf(small.id)]).toEqual([ofLarge.slice(0, 3), ofSmall]);
+});
 
-  test("reading a backlog goes on behind the cursor, and ends with rows that are due later", async () => {
-    const { prisma, queries } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const ids = await insertDeliveries(endpoint, 5);
-    const [, second] = await readDue(queries, [demand(endpoint.id, { count: 2 })]);
-    const rest = await readDue(queries, [demand(endpoint.id, { after: second ?? BEGINNING })]);
-    expect(rest.map(({ deliveryId }) => deliveryId)).toEqual(ids.slice(2));
-  });
+test("reading a backlog goes on behind the cursor, and ends with rows that are due later", async () => {
+  const { prisma, queries } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const ids = await insertDeliveries(endpoint, 5);
+  const [, second] = await readDue(queries, [demand(endpoint.id, { count: 2 })]);
+  const rest = await readDue(queries, [demand(endpoint.id, { after: second ?? BEGINNING })]);
+  expect(rest.map(({ deliveryId }) => deliveryId)).toEqual(ids.slice(2));
+});
 
-  test("a row whose delivery has ended, or is gone, is deleted, and the others are read", async () => {
-    const { prisma, queries } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const [ended = "", waiting = ""] = await insertDeliveries(endpoint, 2);
-    await prisma.delivery.update({ where: { id: ended }, data: { state: "succeeded" } });
-    const orphan = randomUUID();
-    await prisma.due.create({
-      data: { shard: shardOf(endpoint.id), deliveryId: orphan, endpointId: endpoint.id, dueAt: at(9) },
-    });
-    const deliveries = await describeDeliveries(queries, await readDue(queries, [demand(endpoint.id)]));
-    expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
-    expect((await prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
+test("a row whose delivery has ended, or is gone, is deleted, and the others are read", async () => {
+  const { prisma, queries } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const [ended = "", waiting = ""] = await insertDeliveries(endpoint, 2);
+  await prisma.delivery.update({ where: { id: ended }, data: { state: "succeeded" } });
+  const orphan = randomUUID();
+  await prisma.due.create({
+    data: { shard: shardOf(endpoint.id), deliveryId: orphan, endpointId: endpoint.id, dueAt: at(9) },
   });
+  const deliveries = await describeDeliveries(queries, await readDue(queries, [demand(endpoint.id)]));
+  expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
+  expect((await prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
+});
 
-  test("reading a backlog brings small bodies, and the length of large ones, which are read later", async () => {
-    const { prisma, queries } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const large = JSON.stringify("é".repeat(5_000));
-    await insertDelivery(prisma, endpoint, { body: "{}", due: { dueAt: at(0) } });
-    await insertDelivery(prisma, endpoint, { body: large, due: { dueAt: at(1) } });
-    const deliveries = await describeDeliveries(queries, await readDue(queries, [demand(endpoint.id)]));
-    expect(deliveries.map(({ body, bodyBytes }) => [body, bodyBytes])).toEqual([
-      ["{}", 2],
-      [null, Buffer.byteLength(large)],
-    ]);
-    await prisma.delivery.updateMany({ where: { id: deliveries[0]?.deliveryId ?? "" }, data: { state: "succeeded" } });
-    expect(await readBodies(queries, deliveries)).toEqual([undefined, Buffer.from(large)]);
-  });
+test("reading a backlog brings small bodies, and the length of large ones, which are read later", async () => {
+  const { prisma, queries } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const large = JSON.stringify("é".repeat(5_000));
+  await insertDelivery(prisma, endpoint, { body: "{}", due: { dueAt: at(0) } });
+  await insertDelivery(prisma, endpoint, { body: large, due: { dueAt: at(1) } });
+  const deliveries = await describeDeliveries(queries, await readDue(queries, [demand(endpoint.id)]));
+  expect(deliveries.map(({ body, bodyBytes }) => [body, bodyBytes])).toEqual([
+    ["{}", 2],
+    [null, Buffer.byteLength(large)],
+  ]);
+  await prisma.delivery.updateMany({ where: { id: deliveries[0]?.deliveryId ?? "" }, data: { state: "succeeded" } });
+  expect(await readBodies(queries, deliveries)).toEqual([undefined, Buffer.from(large)]);
 });
 
 test("the oldest due deliveries of endpoints whose owner died count an interruption, as many as may have been in flight", async () => {

@@ -93,204 +93,200 @@ describe("an endpoint's rates", () => {
   });
 });
 
-describe("a settled delivery", () => {
-  test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {
-    const { endpoint, current } = await begin();
-    await settleAll([settlement(endpoint, current, { responseExcerpt: "thanks" })]);
-    expect(await deliveryOf(current.deliveryId)).toMatchObject({
-      state: "succeeded",
-      attemptCount: 1,
-      attemptedAt: NOW,
-      durationMs: 12,
-      statusCode: 204,
-      errorSummary: null,
-      failureKind: null,
-      responseExcerpt: "thanks",
-    });
-    expect(await dueOf(current.deliveryId)).toBeNull();
+test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {
+  const { endpoint, current } = await begin();
+  await settleAll([settlement(endpoint, current, { responseExcerpt: "thanks" })]);
+  expect(await deliveryOf(current.deliveryId)).toMatchObject({
+    state: "succeeded",
+    attemptCount: 1,
+    attemptedAt: NOW,
+    durationMs: 12,
+    statusCode: 204,
+    errorSummary: null,
+    failureKind: null,
+    responseExcerpt: "thanks",
   });
-
-  test("§3.2/retry a delivery waits for its retry after a failure", async () => {
-    const { endpoint, current } = await begin();
-    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    await settleAll([settlement(endpoint, current, { succeeded: false, traceparent })]);
-    expect(await deliveryOf(current.deliveryId)).toMatchObject({
-      state: "pending",
-      attemptCount: 1,
-      statusCode: 500,
-      errorSummary: "receiver answered 500",
-      failureKind: "http_status",
-      traceparent,
-    });
-    expect(await dueOf(current.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
-  });
-
-  test("§2.2/latest a delivery's latest attempt is in its row, and the one before moves to the history", async () => {
-    const { endpoint, current } = await begin(2);
-    await settleAll([settlement(endpoint, current)]);
-    expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId } })).toBe(1);
-    expect(await attemptsOf(current.deliveryId)).toEqual([
-      { number: 1, startedAt: ROW_TIME, durationMs: 7, statusCode: 502 },
-      { number: 2, startedAt: NOW, durationMs: 12, statusCode: 204 },
-    ]);
-  });
-
-  test("a failure of an owner before, which comes late, counts for nothing, and the delivery stays due", async () => {
-    const { endpoint, current } = await begin();
-    const { settle, health, metrics } = dispatcher();
-    await settle(settlement(endpoint, { ...current, epoch: EARLIER }, { succeeded: false }));
-    await health.drained();
-    expect(await deliveryOf(current.deliveryId)).toMatchObject({ state: "pending", attemptCount: 0, statusCode: null });
-    expect(await dueOf(current.deliveryId)).toMatchObject({ dueAt: NOW, attempts: 0 });
-    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-    expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 1 }]);
-  });
-
-  test("§3.2/exhausted a success that comes after the last failure leaves the delivery exhausted, at five attempts, and heals the endpoint", async () => {
-    const { endpoint, current } = await begin(5);
-    await settleAll([settlement(endpoint, current, { succeeded: false, nextAttemptAt: null })]);
-    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
-    await settleAll([settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) })]);
-    expect(await deliveryOf(current.deliveryId)).toMatchObject({
-      state: "exhausted",
-      statusCode: 500,
-      attemptCount: 5,
-    });
-    expect(await dueOf(current.deliveryId)).toBeNull();
-    expect(
-      await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId, number: 5 } }),
-    ).toBe(0);
-    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-  });
-
-  test("a delivery that expired during its attempt stays expired: a failure counts for nothing, a success heals its endpoint", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma, { consecutiveFailures: 1, failureRun: ["x/1"], failedAt: NOW });
-    for (const succeeded of [false, true]) {
-      const current = await underWay(endpoint, 2);
-      // As retention does.
-      await prisma.due.deleteMany({ where: { deliveryId: current.deliveryId } });
-      await prisma.delivery.update({ where: { id: current.deliveryId }, data: { state: "expired" } });
-      const before = await deliveryOf(current.deliveryId);
-      await settleAll([settlement(endpoint, current, { succeeded, startedAt: after(1) })]);
-      expect(await deliveryOf(current.deliveryId)).toEqual(before);
-      expect(await dueOf(current.deliveryId)).toBeNull();
-      expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(succeeded ? 0 : 1);
-    }
-  });
-
-  test("a settlement of deliveries whose partition has been dropped since is no error, and those beside them are written", async () => {
-    const { prisma, queries } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const kept = await underWay(endpoint);
-    const gone = [await underWay(endpoint, 5), await underWay(endpoint, 2), await underWay(endpoint)];
-    await prisma.delivery.deleteMany({ where: { id: { in: gone.map(({ deliveryId }) => deliveryId) } } });
-    const [exhausted, failed, succeeded] = gone.map((current, index) =>
-      settlement(endpoint, current, { succeeded: index === 2, ...(index === 0 && { nextAttemptAt: null }) }),
-    );
-    const all = [exhausted, failed, succeeded].filter((each) => each !== undefined);
-    await prisma.due.deleteMany({ where: { deliveryId: { in: all.map(({ deliveryId }) => deliveryId) } } });
-    const { taken, late } = await settle(queries, [...all, settlement(endpoint, kept)]);
-    expect([[...taken], [...late]]).toEqual([[], [exhausted, failed]]);
-    expect(await deliveryOf(kept.deliveryId)).toMatchObject({ state: "succeeded" });
-    expect(await prisma.exhaustion.count({ where: { endpointId: endpoint.id } })).toBe(0);
-    expect(
-      await prisma.deliveryAttempt.count({ where: { deliveryId: { in: all.map((each) => each.deliveryId) } } }),
-    ).toBe(0);
-  });
-
-  test("a late success that meets another dispatcher's failure of the same delivery ends it after that, and both are in the history", async () => {
-    const { prisma, queries } = db.database;
-    const { settle: settleLate } = dispatcher();
-    const endpoint = await insertEndpoint(prisma);
-    const current = await underWay(endpoint);
-    const id = current.deliveryId;
-    const success = settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) });
-    let settling: Promise<unknown> | undefined;
-    await prisma.$transaction(async (transaction) => {
-      await transaction.delivery.update({
-        where: { id },
-        data: { attemptCount: 1, attemptedAt: NOW, durationMs: 9, statusCode: 500, nextAttemptAt: RETRY_AT },
-      });
-      await transaction.due.updateMany({ where: { deliveryId: id }, data: { dueAt: RETRY_AT, attempts: 1 } });
-      settling = settleLate(success);
-      const none = new Set();
-      expect(await settle(queries, [success])).toEqual({ taken: new Set([success]), late: none, missing: none });
-    });
-    expect(await settling).toBe(true);
-    expect(await deliveryOf(id)).toMatchObject({ state: "succeeded", attemptCount: 2 });
-    expect(await dueOf(id)).toBeNull();
-    expect((await attemptsOf(id)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
-      [1, 500],
-      [2, 204],
-    ]);
-  });
-
-  test.each(["first", "last"])(
-    "a success wins over a failure of its delivery, also if it comes %s in a batch",
-    async (place) => {
-      const endpoint = await insertEndpoint(db.database.prisma);
-      // The success is of an owner before, and late; the failure is of the present one.
-      const current = await underWay(endpoint, 5);
-      const failure = settlement(endpoint, current, { succeeded: false, nextAttemptAt: null });
-      const success = settlement(endpoint, { ...current, epoch: EARLIER });
-      await settleAll(place === "first" ? [success, failure] : [failure, success]);
-      const succeeded = { state: "succeeded", statusCode: 204, attemptCount: 5 };
-      expect(await deliveryOf(current.deliveryId)).toMatchObject(succeeded);
-      expect(await dueOf(current.deliveryId)).toBeNull();
-    },
-  );
-
-  test("§3.1/delete-in-flight a delivery that was deleted meanwhile is skipped, and the others of its batch are settled", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const gone = await insertEndpoint(db.database.prisma);
-    await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
-    const current = await underWay(endpoint);
-    const deleted = { deliveryId: randomUUID(), epoch: EPOCH, attempt: 1 };
-    await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, current)]);
-    await settleAll([settlement(gone, deleted)]);
-    expect((await deliveryOf(current.deliveryId)).state).toBe("succeeded");
-    expect(await db.database.prisma.delivery.count({ where: { id: deleted.deliveryId } })).toBe(0);
-  });
+  expect(await dueOf(current.deliveryId)).toBeNull();
 });
 
-describe("settlements whose answer was lost, and which are made once more", () => {
-  test("settlements that are repeated count each failed attempt once: three do not disable an endpoint as six", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    const begun = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
-    // Every statement is carried out, and its first answer is lost: of the settlement, and of the health behind it.
-    const { settle, health } = dispatcher(losingAnswers(db.database.queries, () => true));
-    const failed = () => ({ succeeded: false, startedAt: nextStart() });
-    await Promise.all(begun.map((current) => settle(settlement(endpoint, current, failed()))));
-    await health.drained();
-    expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
-    expect(await prisma.notice.count({ where: { endpointId: endpoint.id } })).toBe(1);
-    for (const { deliveryId } of begun) {
-      expect(await deliveryOf(deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
-      expect(await dueOf(deliveryId)).toMatchObject({ attempts: 1, dueAt: RETRY_AT });
-    }
+test("§3.2/retry a delivery waits for its retry after a failure", async () => {
+  const { endpoint, current } = await begin();
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  await settleAll([settlement(endpoint, current, { succeeded: false, traceparent })]);
+  expect(await deliveryOf(current.deliveryId)).toMatchObject({
+    state: "pending",
+    attemptCount: 1,
+    statusCode: 500,
+    errorSummary: "receiver answered 500",
+    failureKind: "http_status",
+    traceparent,
   });
+  expect(await dueOf(current.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
+});
 
-  test("settlements that are repeated change no delivery: one that succeeded, was exhausted, or has failed again since", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const [succeeded, exhausted, waiting] = [
-      settlement(endpoint, await underWay(endpoint)),
-      settlement(endpoint, await underWay(endpoint, 5), { succeeded: false, nextAttemptAt: null }),
-      settlement(endpoint, await underWay(endpoint, 2), { succeeded: false }),
-    ];
-    const all = [succeeded, exhausted, waiting];
-    await settleAll(all);
-    await db.database.prisma.due.updateMany({
-      where: { deliveryId: waiting.deliveryId },
-      data: { dueAt: after(200_000) },
-    });
-    const rows = async () =>
-      Promise.all(all.map(async ({ deliveryId: id }) => [await deliveryOf(id), await dueOf(id), await attemptsOf(id)]));
-    const before = await rows();
-    await settleAll(all);
-    expect(await rows()).toEqual(before);
+test("§2.2/latest a delivery's latest attempt is in its row, and the one before moves to the history", async () => {
+  const { endpoint, current } = await begin(2);
+  await settleAll([settlement(endpoint, current)]);
+  expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId } })).toBe(1);
+  expect(await attemptsOf(current.deliveryId)).toEqual([
+    { number: 1, startedAt: ROW_TIME, durationMs: 7, statusCode: 502 },
+    { number: 2, startedAt: NOW, durationMs: 12, statusCode: 204 },
+  ]);
+});
+
+test("a failure of an owner before, which comes late, counts for nothing, and the delivery stays due", async () => {
+  const { endpoint, current } = await begin();
+  const { settle, health, metrics } = dispatcher();
+  await settle(settlement(endpoint, { ...current, epoch: EARLIER }, { succeeded: false }));
+  await health.drained();
+  expect(await deliveryOf(current.deliveryId)).toMatchObject({ state: "pending", attemptCount: 0, statusCode: null });
+  expect(await dueOf(current.deliveryId)).toMatchObject({ dueAt: NOW, attempts: 0 });
+  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+  expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 1 }]);
+});
+
+test("§3.2/exhausted a success that comes after the last failure leaves the delivery exhausted, at five attempts, and heals the endpoint", async () => {
+  const { endpoint, current } = await begin(5);
+  await settleAll([settlement(endpoint, current, { succeeded: false, nextAttemptAt: null })]);
+  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
+  await settleAll([settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) })]);
+  expect(await deliveryOf(current.deliveryId)).toMatchObject({
+    state: "exhausted",
+    statusCode: 500,
+    attemptCount: 5,
   });
+  expect(await dueOf(current.deliveryId)).toBeNull();
+  expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId, number: 5 } })).toBe(
+    0,
+  );
+  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+});
+
+test("a delivery that expired during its attempt stays expired: a failure counts for nothing, a success heals its endpoint", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma, { consecutiveFailures: 1, failureRun: ["x/1"], failedAt: NOW });
+  for (const succeeded of [false, true]) {
+    const current = await underWay(endpoint, 2);
+    // As retention does.
+    await prisma.due.deleteMany({ where: { deliveryId: current.deliveryId } });
+    await prisma.delivery.update({ where: { id: current.deliveryId }, data: { state: "expired" } });
+    const before = await deliveryOf(current.deliveryId);
+    await settleAll([settlement(endpoint, current, { succeeded, startedAt: after(1) })]);
+    expect(await deliveryOf(current.deliveryId)).toEqual(before);
+    expect(await dueOf(current.deliveryId)).toBeNull();
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(succeeded ? 0 : 1);
+  }
+});
+
+test("a settlement of deliveries whose partition has been dropped since is no error, and those beside them are written", async () => {
+  const { prisma, queries } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const kept = await underWay(endpoint);
+  const gone = [await underWay(endpoint, 5), await underWay(endpoint, 2), await underWay(endpoint)];
+  await prisma.delivery.deleteMany({ where: { id: { in: gone.map(({ deliveryId }) => deliveryId) } } });
+  const [exhausted, failed, succeeded] = gone.map((current, index) =>
+    settlement(endpoint, current, { succeeded: index === 2, ...(index === 0 && { nextAttemptAt: null }) }),
+  );
+  const all = [exhausted, failed, succeeded].filter((each) => each !== undefined);
+  await prisma.due.deleteMany({ where: { deliveryId: { in: all.map(({ deliveryId }) => deliveryId) } } });
+  const { taken, late } = await settle(queries, [...all, settlement(endpoint, kept)]);
+  expect([[...taken], [...late]]).toEqual([[], [exhausted, failed]]);
+  expect(await deliveryOf(kept.deliveryId)).toMatchObject({ state: "succeeded" });
+  expect(await prisma.exhaustion.count({ where: { endpointId: endpoint.id } })).toBe(0);
+  expect(
+    await prisma.deliveryAttempt.count({ where: { deliveryId: { in: all.map((each) => each.deliveryId) } } }),
+  ).toBe(0);
+});
+
+test("a late success that meets another dispatcher's failure of the same delivery ends it after that, and both are in the history", async () => {
+  const { prisma, queries } = db.database;
+  const { settle: settleLate } = dispatcher();
+  const endpoint = await insertEndpoint(prisma);
+  const current = await underWay(endpoint);
+  const id = current.deliveryId;
+  const success = settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) });
+  let settling: Promise<unknown> | undefined;
+  await prisma.$transaction(async (transaction) => {
+    await transaction.delivery.update({
+      where: { id },
+      data: { attemptCount: 1, attemptedAt: NOW, durationMs: 9, statusCode: 500, nextAttemptAt: RETRY_AT },
+    });
+    await transaction.due.updateMany({ where: { deliveryId: id }, data: { dueAt: RETRY_AT, attempts: 1 } });
+    settling = settleLate(success);
+    const none = new Set();
+    expect(await settle(queries, [success])).toEqual({ taken: new Set([success]), late: none, missing: none });
+  });
+  expect(await settling).toBe(true);
+  expect(await deliveryOf(id)).toMatchObject({ state: "succeeded", attemptCount: 2 });
+  expect(await dueOf(id)).toBeNull();
+  expect((await attemptsOf(id)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
+    [1, 500],
+    [2, 204],
+  ]);
+});
+
+test.each(["first", "last"])(
+  "a success wins over a failure of its delivery, also if it comes %s in a batch",
+  async (place) => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    // The success is of an owner before, and late; the failure is of the present one.
+    const current = await underWay(endpoint, 5);
+    const failure = settlement(endpoint, current, { succeeded: false, nextAttemptAt: null });
+    const success = settlement(endpoint, { ...current, epoch: EARLIER });
+    await settleAll(place === "first" ? [success, failure] : [failure, success]);
+    const succeeded = { state: "succeeded", statusCode: 204, attemptCount: 5 };
+    expect(await deliveryOf(current.deliveryId)).toMatchObject(succeeded);
+    expect(await dueOf(current.deliveryId)).toBeNull();
+  },
+);
+
+test("§3.1/delete-in-flight a delivery that was deleted meanwhile is skipped, and the others of its batch are settled", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const gone = await insertEndpoint(db.database.prisma);
+  await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
+  const current = await underWay(endpoint);
+  const deleted = { deliveryId: randomUUID(), epoch: EPOCH, attempt: 1 };
+  await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, current)]);
+  await settleAll([settlement(gone, deleted)]);
+  expect((await deliveryOf(current.deliveryId)).state).toBe("succeeded");
+  expect(await db.database.prisma.delivery.count({ where: { id: deleted.deliveryId } })).toBe(0);
+});
+
+test("settlements that are repeated count each failed attempt once: three do not disable an endpoint as six", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const begun = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
+  // Every statement is carried out, and its first answer is lost: of the settlement, and of the health behind it.
+  const { settle, health } = dispatcher(losingAnswers(db.database.queries, () => true));
+  const failed = () => ({ succeeded: false, startedAt: nextStart() });
+  await Promise.all(begun.map((current) => settle(settlement(endpoint, current, failed()))));
+  await health.drained();
+  expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
+  expect(await prisma.notice.count({ where: { endpointId: endpoint.id } })).toBe(1);
+  for (const { deliveryId } of begun) {
+    expect(await deliveryOf(deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
+    expect(await dueOf(deliveryId)).toMatchObject({ attempts: 1, dueAt: RETRY_AT });
+  }
+});
+
+test("settlements that are repeated change no delivery: one that succeeded, was exhausted, or has failed again since", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const [succeeded, exhausted, waiting] = [
+    settlement(endpoint, await underWay(endpoint)),
+    settlement(endpoint, await underWay(endpoint, 5), { succeeded: false, nextAttemptAt: null }),
+    settlement(endpoint, await underWay(endpoint, 2), { succeeded: false }),
+  ];
+  const all = [succeeded, exhausted, waiting];
+  await settleAll(all);
+  await db.database.prisma.due.updateMany({
+    where: { deliveryId: waiting.deliveryId },
+    data: { dueAt: after(200_000) },
+  });
+  const rows = async () =>
+    Promise.all(all.map(async ({ deliveryId: id }) => [await deliveryOf(id), await dueOf(id), await attemptsOf(id)]));
+  const before = await rows();
+  await settleAll(all);
+  expect(await rows()).toEqual(before);
 });
 
 test.each(["delivery", "due"] as const)(

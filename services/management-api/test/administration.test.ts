@@ -35,48 +35,46 @@ async function call(method: "GET" | "POST", headers: Record<string, string>, ser
   return [response.status, code];
 }
 
-describe("the admin page", () => {
-  test.each(["/administration/integrations", "/administration/integrations/", "/administration/integrations/a/b?c=d"])(
-    "§1/page %s is the page, with the base path written into it, and caches ask for it each time",
-    async (path) => {
-      const response = await request(path);
-      expect(response.status).toBe(200);
-      expect(response.headers.get("content-type")).toMatch(/^text\/html/);
-      expect(response.headers.get("cache-control")).toBe("no-cache");
-      expect(await response.text()).toContain(`<base href="${BASE}/administration/integrations/" />`);
-    },
-  );
-
-  test("the admin page may run nothing inline and nothing from other origins", async () => {
-    const policy = (await request("/administration/integrations")).headers.get("content-security-policy");
-    expect(policy).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-        "base-uri 'self'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-    );
-  });
-
-  test("caches keep assets with a hash in their name for a year, and ask each time for others", async () => {
-    const asset = await request("/administration/integrations/assets/index-abc123.js");
-    expect([asset.status, asset.headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
-    const icon = await request("/administration/integrations/mark.svg");
-    expect([icon.status, icon.headers.get("cache-control")]).toEqual([200, "no-cache"]);
-  });
-
-  test.each(["assets/old-123.js", "assets/", "assets/..%2F..%2F..%2Fetc%2Fpasswd"])(
-    "%s is a 404 and never the page",
-    async (path) => {
-      const response = await request(`/administration/integrations/${path}`);
-      expect([response.status, response.headers.get("content-type")]).toEqual([
-        404,
-        "application/problem+json; charset=utf-8",
-      ]);
-    },
-  );
-
-  test.each(["", "/", "/administration", "/administration/"])("%j redirects to the admin page", async (path) => {
+test.each(["/administration/integrations", "/administration/integrations/", "/administration/integrations/a/b?c=d"])(
+  "§1/page %s is the page, with the base path written into it, and caches ask for it each time",
+  async (path) => {
     const response = await request(path);
-    expect([response.status, response.headers.get("location")]).toEqual([302, `${BASE}/administration/integrations`]);
-  });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(response.headers.get("cache-control")).toBe("no-cache");
+    expect(await response.text()).toContain(`<base href="${BASE}/administration/integrations/" />`);
+  },
+);
+
+test("the admin page may run nothing inline and nothing from other origins", async () => {
+  const policy = (await request("/administration/integrations")).headers.get("content-security-policy");
+  expect(policy).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+      "base-uri 'self'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  );
+});
+
+test("caches keep assets with a hash in their name for a year, and ask each time for others", async () => {
+  const asset = await request("/administration/integrations/assets/index-abc123.js");
+  expect([asset.status, asset.headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
+  const icon = await request("/administration/integrations/mark.svg");
+  expect([icon.status, icon.headers.get("cache-control")]).toEqual([200, "no-cache"]);
+});
+
+test.each(["assets/old-123.js", "assets/", "assets/..%2F..%2F..%2Fetc%2Fpasswd"])(
+  "%s is a 404 and never the page",
+  async (path) => {
+    const response = await request(`/administration/integrations/${path}`);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      404,
+      "application/problem+json; charset=utf-8",
+    ]);
+  },
+);
+
+test.each(["", "/", "/administration", "/administration/"])("%j redirects to the admin page", async (path) => {
+  const response = await request(path);
+  expect([response.status, response.headers.get("location")]).toEqual([302, `${BASE}/administration/integrations`]);
 });
 
 test("§4.1/prefix every route lies under the base path and /api/organization/integration-operations, and nowhere else", async () => {

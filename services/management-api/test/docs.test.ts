@@ -21,38 +21,36 @@ const read = (name: string) => readFileSync(join(DOCS, name), "utf8");
 const api = useApi({ settings: { MAX_ENDPOINTS: "1000" } });
 const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
 
-describe("the OpenAPI document", () => {
-  test("the OpenAPI document is valid OpenAPI 3.1", async () => {
-    const validator = new Validator();
-    const { valid, errors } = await validator.validate(structuredClone(published(document)) as never);
-    expect([valid, errors]).toEqual([true, undefined]);
-    expect(validator.version).toBe("3.1");
-  });
+test("the OpenAPI document is valid OpenAPI 3.1", async () => {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(structuredClone(published(document)) as never);
+  expect([valid, errors]).toEqual([true, undefined]);
+  expect(validator.version).toBe("3.1");
+});
 
-  test("the OpenAPI document is served", async () => {
-    const served = await (await fetch(`${api.origin}/openapi.json`)).json();
-    const limits = { ...DEFAULT_API_LIMITS, endpoints: 1_000 };
-    const own = published(openApiDocument({ limits, basePath: "", cookieName: "herald_session" }));
-    expect(served).toEqual(own);
-  });
+test("the OpenAPI document is served", async () => {
+  const served = await (await fetch(`${api.origin}/openapi.json`)).json();
+  const limits = { ...DEFAULT_API_LIMITS, endpoints: 1_000 };
+  const own = published(openApiDocument({ limits, basePath: "", cookieName: "herald_session" }));
+  expect(served).toEqual(own);
+});
 
-  test("the OpenAPI document has the limits of this service", () => {
-    const limits = { nameCharacters: 10, urlCharacters: 100, payloadBytes: 1_000, endpoints: 1 };
-    const text = JSON.stringify(openApiDocument({ limits, basePath: "/base", cookieName: "c" }));
-    expect(text).toContain('"maxLength":10,');
-    expect(text).toContain("at most 1000 bytes");
-    expect(text).toContain('"/base/api/organization/integration-operations"');
-  });
+test("the OpenAPI document has the limits of this service", () => {
+  const limits = { nameCharacters: 10, urlCharacters: 100, payloadBytes: 1_000, endpoints: 1 };
+  const text = JSON.stringify(openApiDocument({ limits, basePath: "/base", cookieName: "c" }));
+  expect(text).toContain('"maxLength":10,');
+  expect(text).toContain("at most 1000 bytes");
+  expect(text).toContain('"/base/api/organization/integration-operations"');
+});
 
-  test("the OpenAPI document names every problem that an operation may answer with, under its status", () => {
-    for (const methods of Object.values(document.paths)) {
-      for (const { responses } of Object.values(methods)) {
-        for (const [status, response] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
-          for (const code of codesOf(response)) expect(String(PROBLEMS[code].status)).toBe(status);
-        }
+test("the OpenAPI document names every problem that an operation may answer with, under its status", () => {
+  for (const methods of Object.values(document.paths)) {
+    for (const { responses } of Object.values(methods)) {
+      for (const [status, response] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
+        for (const code of codesOf(response)) expect(String(PROBLEMS[code].status)).toBe(status);
       }
     }
-  });
+  }
 });
 
 describe("the schemas of events", () => {

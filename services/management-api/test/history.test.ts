@@ -111,80 +111,78 @@ describe("the history", () => {
   });
 });
 
-describe("one delivery", () => {
-  test("a delivery shows the body as sent, its attempts, and the headers that the receiver got", async () => {
-    const body = ' {"ä" : "\\u00e4"}\n';
-    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, durationMs: 42, body });
-    await storeFirstAttempt(api.prisma, id, clock.now());
-    const { body: details } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
-    expect(details).toMatchObject({
-      id,
-      body,
-      outcome: "failing",
-      durationMs: 42,
-      attempts: [
-        { number: 1, durationMs: 41, statusCode: 500 },
-        { number: 2, durationMs: 42, statusCode: 503, failureKind: "timed_out" },
-      ],
-    });
-    const [first] = details.attempts;
-    expect(first.timestamp).toBe(String(Math.floor(Date.parse(first.attemptedAtUtc) / 1_000)));
-    expect(first.headers).toEqual([
-      ["User-Agent", "Herald"],
-      ["Accept", "*/*"],
-      ["Content-Type", "application/json; charset=utf-8"],
-      ["Content-Length", String(Buffer.byteLength(body))],
-      ["X-Service-Timestamp", first.timestamp],
-      ["X-Service-Event", "WorkItemCompleted"],
-      ["X-Service-Delivery-Id", id],
-      ["webhook-id", id],
-      ["webhook-timestamp", first.timestamp],
-    ]);
+test("a delivery shows the body as sent, its attempts, and the headers that the receiver got", async () => {
+  const body = ' {"ä" : "\\u00e4"}\n';
+  const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, durationMs: 42, body });
+  await storeFirstAttempt(api.prisma, id, clock.now());
+  const { body: details } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
+  expect(details).toMatchObject({
+    id,
+    body,
+    outcome: "failing",
+    durationMs: 42,
+    attempts: [
+      { number: 1, durationMs: 41, statusCode: 500 },
+      { number: 2, durationMs: 42, statusCode: 503, failureKind: "timed_out" },
+    ],
   });
+  const [first] = details.attempts;
+  expect(first.timestamp).toBe(String(Math.floor(Date.parse(first.attemptedAtUtc) / 1_000)));
+  expect(first.headers).toEqual([
+    ["User-Agent", "Herald"],
+    ["Accept", "*/*"],
+    ["Content-Type", "application/json; charset=utf-8"],
+    ["Content-Length", String(Buffer.byteLength(body))],
+    ["X-Service-Timestamp", first.timestamp],
+    ["X-Service-Event", "WorkItemCompleted"],
+    ["X-Service-Delivery-Id", id],
+    ["webhook-id", id],
+    ["webhook-timestamp", first.timestamp],
+  ]);
+});
 
-  test("an automatic delivery shows its event's body", async () => {
-    const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
-    const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
-    expect(JSON.parse(body.body)).toEqual({ id: body.businessEventId });
-  });
+test("an automatic delivery shows its event's body", async () => {
+  const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
+  const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
+  expect(JSON.parse(body.body)).toEqual({ id: body.businessEventId });
+});
 
-  test.each<[string, object, object]>([
-    ["waits for its time", { dueAt: hoursAgo(-1) }, { inFlight: false, nextAttemptAtUtc: hoursAgo(-1).toISOString() }],
-    ["is due", { dueAt: hoursAgo(1) }, { inFlight: true, nextAttemptAtUtc: null }],
-    ["is due since it was made", {}, { inFlight: true, nextAttemptAtUtc: null }],
-  ])("an unfinished delivery that %s says whether it is due, and when it will be", async (_name, due, shown) => {
-    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(2), due });
-    const expected = { outcome: "failing", attemptCount: 2, ...shown };
-    expect((await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200)).body).toMatchObject(expected);
+test.each<[string, object, object]>([
+  ["waits for its time", { dueAt: hoursAgo(-1) }, { inFlight: false, nextAttemptAtUtc: hoursAgo(-1).toISOString() }],
+  ["is due", { dueAt: hoursAgo(1) }, { inFlight: true, nextAttemptAtUtc: null }],
+  ["is due since it was made", {}, { inFlight: true, nextAttemptAtUtc: null }],
+])("an unfinished delivery that %s says whether it is due, and when it will be", async (_name, due, shown) => {
+  const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(2), due });
+  const expected = { outcome: "failing", attemptCount: 2, ...shown };
+  expect((await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200)).body).toMatchObject(expected);
+  const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
+  expect(body.deliveries).toMatchObject([{ id, ...expected }]);
+});
+
+test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and failing again after", async () => {
+  const due = { dueAt: new Date(Date.now() + 3_600_000) };
+  const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
+  const finished = await storeDelivery(api.prisma, endpoint, states.exhausted);
+  const shown = async () => {
     const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
-    expect(body.deliveries).toMatchObject([{ id, ...expected }]);
-  });
+    const { body: one } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
+    expect(body.deliveries[1]).toMatchObject({ id, outcome: one.outcome, nextAttemptAtUtc: one.nextAttemptAtUtc });
+    expect(body.deliveries[0]).toMatchObject({ id: finished, outcome: "exhausted", nextAttemptAtUtc: null });
+    return { outcome: one.outcome, isScheduled: one.nextAttemptAtUtc !== null };
+  };
+  const setEnabled = (enabled: boolean) =>
+    api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { enabled } });
+  expect(await shown()).toEqual({ outcome: "failing", isScheduled: true });
+  await setEnabled(false);
+  expect(await shown()).toEqual({ outcome: "parked", isScheduled: false });
+  await setEnabled(true);
+  expect(await shown()).toEqual({ outcome: "failing", isScheduled: true });
+});
 
-  test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and failing again after", async () => {
-    const due = { dueAt: new Date(Date.now() + 3_600_000) };
-    const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
-    const finished = await storeDelivery(api.prisma, endpoint, states.exhausted);
-    const shown = async () => {
-      const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
-      const { body: one } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
-      expect(body.deliveries[1]).toMatchObject({ id, outcome: one.outcome, nextAttemptAtUtc: one.nextAttemptAtUtc });
-      expect(body.deliveries[0]).toMatchObject({ id: finished, outcome: "exhausted", nextAttemptAtUtc: null });
-      return { outcome: one.outcome, isScheduled: one.nextAttemptAtUtc !== null };
-    };
-    const setEnabled = (enabled: boolean) =>
-      api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { enabled } });
-    expect(await shown()).toEqual({ outcome: "failing", isScheduled: true });
-    await setEnabled(false);
-    expect(await shown()).toEqual({ outcome: "parked", isScheduled: false });
-    await setEnabled(true);
-    expect(await shown()).toEqual({ outcome: "failing", isScheduled: true });
-  });
-
-  test("a delivery of another endpoint is a 404", async () => {
-    const { endpoint: other } = await create(client);
-    const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
-    const { body } = await client.get(`/webhooks/${other.id}/deliveries/${id}`).expect(404);
-    expect(body.code).toBe("delivery_not_found");
-    await client.get(`/webhooks/${endpoint.id}/deliveries/nothing`).expect(404);
-  });
+test("a delivery of another endpoint is a 404", async () => {
+  const { endpoint: other } = await create(client);
+  const id = await storeDelivery(api.prisma, endpoint, states.succeeded);
+  const { body } = await client.get(`/webhooks/${other.id}/deliveries/${id}`).expect(404);
+  expect(body.code).toBe("delivery_not_found");
+  await client.get(`/webhooks/${endpoint.id}/deliveries/nothing`).expect(404);
 });

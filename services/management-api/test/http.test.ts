@@ -189,32 +189,30 @@ describe("what isn't there", () => {
   });
 });
 
-describe("headers", () => {
-  test("the headers forbid caching, framing and sniffing, and don't name the software", async () => {
-    const client = await api.as({});
-    for (const response of [await client.get("/webhooks"), await client.get("/nothing")]) {
-      expect(response.headers).toMatchObject({
-        "cache-control": "no-store",
-        "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-        "referrer-policy": "no-referrer",
-        "x-content-type-options": "nosniff",
-        "x-frame-options": "DENY",
-        "cross-origin-resource-policy": "same-origin",
-      });
-      // Only if the public origin is https.
-      expect(response.headers).not.toHaveProperty("strict-transport-security");
-      expect(response.headers).not.toHaveProperty("x-powered-by");
-      expect(response.headers).not.toHaveProperty("access-control-allow-origin");
-    }
-  });
+test("the headers forbid caching, framing and sniffing, and don't name the software", async () => {
+  const client = await api.as({});
+  for (const response of [await client.get("/webhooks"), await client.get("/nothing")]) {
+    expect(response.headers).toMatchObject({
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "cross-origin-resource-policy": "same-origin",
+    });
+    // Only if the public origin is https.
+    expect(response.headers).not.toHaveProperty("strict-transport-security");
+    expect(response.headers).not.toHaveProperty("x-powered-by");
+    expect(response.headers).not.toHaveProperty("access-control-allow-origin");
+  }
+});
 
-  test("each response has an id, which its problem and the log share", async () => {
-    const client = await api.as({});
-    const response = await client.get("/nothing").expect(404);
-    const id = response.headers["x-request-id"];
-    expect(response.body.requestId).toBe(id);
-    expect(api.logged.some((line) => line.includes(id ?? "no id"))).toBe(true);
-  });
+test("each response has an id, which its problem and the log share", async () => {
+  const client = await api.as({});
+  const response = await client.get("/nothing").expect(404);
+  const id = response.headers["x-request-id"];
+  expect(response.body.requestId).toBe(id);
+  expect(api.logged.some((line) => line.includes(id ?? "no id"))).toBe(true);
 });
 
 test("§7/400 an organization gets no more endpoints than it may have, also when many are created at once", async () => {

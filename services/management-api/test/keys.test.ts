@@ -1,6 +1,4 @@
 import { generateKeyPairSync } from "node:crypto";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { ConfigError } from "@herald/common/config/read-config";
 import { machineClock } from "@herald/common/runtime/clock";
 import type { ProblemCode } from "@herald/contracts";
@@ -11,6 +9,7 @@ import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJ
 import { remoteKeys } from "../src/authentication/keys.ts";
 import { tokenVerifier } from "../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../src/config.ts";
+import { KeyServer } from "./support/key-server.ts";
 import { AUDIENCE, environment, ISSUER, JWT_SECRET, token } from "./support/use-api.ts";
 
 interface Key {
@@ -34,35 +33,6 @@ function sign({ kid, alg, privateKey }: Key): Promise<string> {
     .setAudience(AUDIENCE)
     .setExpirationTime("1h")
     .sign(privateKey);
-}
-
-/** A key server that can change its keys, fail and count. */
-class KeyServer {
-  keys: JWK[] = [];
-  status = 200;
-  requests = 0;
-  #server: Server | undefined;
-  #port = 0;
-
-  async start(): Promise<void> {
-    this.#server = createServer((_request, response) => {
-      this.requests++;
-      response.writeHead(this.status, { "content-type": "application/json" });
-      response.end(this.status === 200 ? JSON.stringify({ keys: this.keys }) : "no");
-    });
-    await new Promise<void>((resolve) => this.#server?.listen(this.#port, "127.0.0.1", resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
-  }
-
-  async stop(): Promise<void> {
-    this.#server?.closeAllConnections();
-    await new Promise((resolve) => this.#server?.close(resolve) ?? resolve(undefined));
-    this.#server = undefined;
-  }
-
-  get url(): URL {
-    return new URL(`http://127.0.0.1:${this.#port}/jwks.json`);
-  }
 }
 
 const config = (settings: Record<string, string>) => readManagementApiConfig(environment(settings));

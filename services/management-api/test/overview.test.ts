@@ -31,120 +31,118 @@ async function shown<Field extends keyof EndpointOverview>(field: Field): Promis
   return row[field];
 }
 
-describe("how endpoints fare", () => {
-  test("the overview lists endpoints in the order of their names, whatever the case", async () => {
-    for (const name of ["zeta", "Alpha", "beta"]) await create(client, { name });
-    const body = await overview();
-    expect(body.map(({ name }: { name: string }) => name)).toEqual(["Alpha", "beta", "Billing", "zeta"]);
-  });
+test("the overview lists endpoints in the order of their names, whatever the case", async () => {
+  for (const name of ["zeta", "Alpha", "beta"]) await create(client, { name });
+  const body = await overview();
+  expect(body.map(({ name }: { name: string }) => name)).toEqual(["Alpha", "beta", "Billing", "zeta"]);
+});
 
-  test("the overview counts the deliveries of the last 24 hours by the hour of their event and by their outcome", async () => {
-    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(0) });
-    await storeDelivery(api.prisma, endpoint, { ...states.waiting, createdAt: hoursAgo(0) });
-    await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
-    await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
-    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptCount: 2, createdAt: hoursAgo(5) });
-    await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(23) });
-    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(24) });
-    const [{ last24Hours }] = await overview();
-    const none = {
-      succeeded: 0,
-      retriedSucceeded: 0,
-      waiting: 0,
-      failing: 0,
-      parked: 0,
-      parkedFailing: 0,
-      exhausted: 0,
-    };
-    expect(last24Hours[0]).toMatchObject({ ...none, exhausted: 1 });
-    expect(last24Hours[18]).toMatchObject({ ...none, succeeded: 1, retriedSucceeded: 1 });
-    expect(last24Hours[20]).toMatchObject({ ...none, failing: 2 });
-    expect(last24Hours[23]).toMatchObject({ ...none, succeeded: 1, waiting: 1 });
-    expect(Date.parse(last24Hours[23].startUtc)).toBe(clock.now().getTime() - HOUR_MS / 2);
-    const total = last24Hours.flatMap((hour: object) => Object.values(hour).filter(Number.isInteger));
-    expect(total.reduce((sum: number, count: number) => sum + count)).toBe(7);
-    await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
-    const [paused] = await overview();
-    expect(paused.last24Hours[20]).toMatchObject({ ...none, parked: 2, parkedFailing: 2 });
-    expect(paused.last24Hours[23]).toMatchObject({ ...none, succeeded: 1, parked: 1 });
-  });
+test("the overview counts the deliveries of the last 24 hours by the hour of their event and by their outcome", async () => {
+  await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(0) });
+  await storeDelivery(api.prisma, endpoint, { ...states.waiting, createdAt: hoursAgo(0) });
+  await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
+  await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
+  await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptCount: 2, createdAt: hoursAgo(5) });
+  await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(23) });
+  await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(24) });
+  const [{ last24Hours }] = await overview();
+  const none = {
+    succeeded: 0,
+    retriedSucceeded: 0,
+    waiting: 0,
+    failing: 0,
+    parked: 0,
+    parkedFailing: 0,
+    exhausted: 0,
+  };
+  expect(last24Hours[0]).toMatchObject({ ...none, exhausted: 1 });
+  expect(last24Hours[18]).toMatchObject({ ...none, succeeded: 1, retriedSucceeded: 1 });
+  expect(last24Hours[20]).toMatchObject({ ...none, failing: 2 });
+  expect(last24Hours[23]).toMatchObject({ ...none, succeeded: 1, waiting: 1 });
+  expect(Date.parse(last24Hours[23].startUtc)).toBe(clock.now().getTime() - HOUR_MS / 2);
+  const total = last24Hours.flatMap((hour: object) => Object.values(hour).filter(Number.isInteger));
+  expect(total.reduce((sum: number, count: number) => sum + count)).toBe(7);
+  await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
+  const [paused] = await overview();
+  expect(paused.last24Hours[20]).toMatchObject({ ...none, parked: 2, parkedFailing: 2 });
+  expect(paused.last24Hours[23]).toMatchObject({ ...none, succeeded: 1, parked: 1 });
+});
 
-  test("if more happened than is counted, the overview says since when it counts", async () => {
-    const midnight = clock.now().getTime() - 23.5 * HOUR_MS;
-    const seen = async () => Date.parse(await shown("countedSinceUtc"));
-    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(20) });
-    expect(await seen()).toBe(midnight);
-    await storeMany(api.prisma, endpoint, 2_000);
-    expect(await seen()).toBeGreaterThan(hoursAgo(2).getTime());
-  });
+test("if more happened than is counted, the overview says since when it counts", async () => {
+  const midnight = clock.now().getTime() - 23.5 * HOUR_MS;
+  const seen = async () => Date.parse(await shown("countedSinceUtc"));
+  await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(20) });
+  expect(await seen()).toBe(midnight);
+  await storeMany(api.prisma, endpoint, 2_000);
+  expect(await seen()).toBeGreaterThan(hoursAgo(2).getTime());
+});
 
-  test("regression: the last delivery is the one that was attempted last, and not the one that was made last", async () => {
-    const minutesAgo = (minutes: number) => new Date(clock.now().getTime() - minutes * 60_000);
-    // An old delivery, whose retry failed after a newer one had succeeded.
-    const old = await storeDelivery(api.prisma, endpoint, {
-      ...states.failing,
-      createdAt: hoursAgo(30),
-      attemptedAt: minutesAgo(50),
-    });
-    const retried = await storeDelivery(api.prisma, endpoint, {
-      ...states.exhausted,
-      createdAt: minutesAgo(30),
-      attemptedAt: minutesAgo(1),
-    });
-    await storeDelivery(api.prisma, endpoint, {
-      ...states.succeeded,
-      createdAt: minutesAgo(10),
-      attemptedAt: minutesAgo(9),
-    });
-    await storeDelivery(api.prisma, endpoint, states.waiting);
-    expect(await shown("lastDelivery")).toMatchObject({
-      id: retried,
-      succeeded: false,
-      attemptedAtUtc: minutesAgo(1).toISOString(),
-    });
-    // Beyond the hours that the overview counts, the run of failures says which it was.
-    const { id } = endpoint;
-    await api.prisma.delivery.update({ where: { id: old }, data: { attemptedAt: minutesAgo(0.5), attemptCount: 3 } });
-    await api.prisma.webhookEndpoint.update({ where: { id }, data: { failureRun: [`${retried}/5`, `${old}/3`] } });
-    expect(await shown("lastDelivery")).toMatchObject({ id: old, attemptCount: 3 });
+test("regression: the last delivery is the one that was attempted last, and not the one that was made last", async () => {
+  const minutesAgo = (minutes: number) => new Date(clock.now().getTime() - minutes * 60_000);
+  // An old delivery, whose retry failed after a newer one had succeeded.
+  const old = await storeDelivery(api.prisma, endpoint, {
+    ...states.failing,
+    createdAt: hoursAgo(30),
+    attemptedAt: minutesAgo(50),
   });
-
-  // Each endpoint was shown the newest delivery of the first one that was read.
-  test("regression: each of several endpoints has its own last delivery, and one without deliveries has none", async () => {
-    const own = new Map<string, string | null>();
-    for (let index = 0; index < 8; index++) {
-      const { id } = (await create(client, { name: `receiver ${index}` })).endpoint;
-      // Deliveries of the last hours or days; the first ones are the latest, and some endpoints have none.
-      const attemptedAt = hoursAgo(1 + 5 * index);
-      const row = { ...states.succeeded, attemptedAt, createdAt: attemptedAt };
-      own.set(id, index % 4 === 3 ? null : await storeDelivery(api.prisma, { id, organizationId }, row));
-    }
-    own.set(endpoint.id, await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptedAt: hoursAgo(0) }));
-    const body = await overview();
-    const shown = body.map(({ id, lastDelivery }: EndpointOverview) => [id, lastDelivery?.id ?? null]);
-    expect(new Map(shown)).toEqual(own);
+  const retried = await storeDelivery(api.prisma, endpoint, {
+    ...states.exhausted,
+    createdAt: minutesAgo(30),
+    attemptedAt: minutesAgo(1),
   });
-
-  test("the last delivery is the newest while none has been attempted", async () => {
-    await storeDelivery(api.prisma, endpoint, states.waiting);
-    const newest = await storeDelivery(api.prisma, endpoint, states.waiting);
-    const [{ lastDelivery }] = await overview();
-    expect(lastDelivery).toMatchObject({ id: newest, attemptCount: 0 });
+  await storeDelivery(api.prisma, endpoint, {
+    ...states.succeeded,
+    createdAt: minutesAgo(10),
+    attemptedAt: minutesAgo(9),
   });
+  await storeDelivery(api.prisma, endpoint, states.waiting);
+  expect(await shown("lastDelivery")).toMatchObject({
+    id: retried,
+    succeeded: false,
+    attemptedAtUtc: minutesAgo(1).toISOString(),
+  });
+  // Beyond the hours that the overview counts, the run of failures says which it was.
+  const { id } = endpoint;
+  await api.prisma.delivery.update({ where: { id: old }, data: { attemptedAt: minutesAgo(0.5), attemptCount: 3 } });
+  await api.prisma.webhookEndpoint.update({ where: { id }, data: { failureRun: [`${retried}/5`, `${old}/3`] } });
+  expect(await shown("lastDelivery")).toMatchObject({ id: old, attemptCount: 3 });
+});
 
-  test("one endpoint's details show what is unfinished, and the last delivery", async () => {
-    await storeDelivery(api.prisma, endpoint, states.waiting);
-    await storeDelivery(api.prisma, endpoint, states.failing);
-    const id = await storeDelivery(api.prisma, endpoint, states.exhausted);
-    expect(await details()).toMatchObject({
-      unfinished: { waiting: 1, failing: 1, parked: 0 },
-      lastDelivery: { id, statusCode: 410 },
-    });
-    await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
-    expect(await details()).toMatchObject({
-      unfinished: { waiting: 0, failing: 0, parked: 2 },
-      onResume: { parked: 2 },
-    });
+// Each endpoint was shown the newest delivery of the first one that was read.
+test("regression: each of several endpoints has its own last delivery, and one without deliveries has none", async () => {
+  const own = new Map<string, string | null>();
+  for (let index = 0; index < 8; index++) {
+    const { id } = (await create(client, { name: `receiver ${index}` })).endpoint;
+    // Deliveries of the last hours or days; the first ones are the latest, and some endpoints have none.
+    const attemptedAt = hoursAgo(1 + 5 * index);
+    const row = { ...states.succeeded, attemptedAt, createdAt: attemptedAt };
+    own.set(id, index % 4 === 3 ? null : await storeDelivery(api.prisma, { id, organizationId }, row));
+  }
+  own.set(endpoint.id, await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptedAt: hoursAgo(0) }));
+  const body = await overview();
+  const shown = body.map(({ id, lastDelivery }: EndpointOverview) => [id, lastDelivery?.id ?? null]);
+  expect(new Map(shown)).toEqual(own);
+});
+
+test("the last delivery is the newest while none has been attempted", async () => {
+  await storeDelivery(api.prisma, endpoint, states.waiting);
+  const newest = await storeDelivery(api.prisma, endpoint, states.waiting);
+  const [{ lastDelivery }] = await overview();
+  expect(lastDelivery).toMatchObject({ id: newest, attemptCount: 0 });
+});
+
+test("one endpoint's details show what is unfinished, and the last delivery", async () => {
+  await storeDelivery(api.prisma, endpoint, states.waiting);
+  await storeDelivery(api.prisma, endpoint, states.failing);
+  const id = await storeDelivery(api.prisma, endpoint, states.exhausted);
+  expect(await details()).toMatchObject({
+    unfinished: { waiting: 1, failing: 1, parked: 0 },
+    lastDelivery: { id, statusCode: 410 },
+  });
+  await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
+  expect(await details()).toMatchObject({
+    unfinished: { waiting: 0, failing: 0, parked: 2 },
+    onResume: { parked: 2 },
   });
 });
 
@@ -215,55 +213,53 @@ test("an endpoint's state says since when an operator lets no attempt begin", as
   await api.prisma.shard.updateMany({ data: { stoppedAt: null } });
 });
 
-describe("one endpoint", () => {
-  test("a disabled endpoint's details show the failed attempts that disabled it, in their order", async () => {
-    const [first, second] = [
-      await storeDelivery(api.prisma, endpoint, states.failing),
-      await storeDelivery(api.prisma, endpoint, states.failing),
-    ];
-    // The latest attempts are in the deliveries' rows, the first one's earlier one has a row of its own.
-    await storeFirstAttempt(api.prisma, first, clock.now());
-    const latest = { statusCode: 500, failureKind: "http_status", responseExcerpt: "sorry" };
-    await api.prisma.delivery.update({ where: { id: first }, data: { ...latest, attemptCount: 2, durationMs: 42 } });
-    await api.prisma.delivery.update({ where: { id: second }, data: { ...latest, attemptCount: 1, durationMs: 41 } });
-    await api.prisma.webhookEndpoint.update({
-      where: { id: endpoint.id },
-      data: {
-        enabled: false,
-        disabledReason: "failures",
-        disabledAt: clock.now(),
-        consecutiveFailures: 3,
-        failureRun: [`${second}/1`, `${first}/1`, `${first}/2`],
-      },
-    });
-    const { body } = await client.get(`/webhooks/${endpoint.id}`).expect(200);
-    expect(body).toMatchObject({ disabledReason: "failures", disabledAtUtc: clock.now().toISOString() });
-    expect(body.failureRun).toMatchObject([
-      {
-        deliveryId: second,
-        attemptNumber: 1,
-        statusCode: 500,
-        failureKind: "http_status",
-        durationMs: 41,
-        responseExcerpt: "sorry",
-      },
-      { deliveryId: first, attemptNumber: 1 },
-      { deliveryId: first, attemptNumber: 2, durationMs: 42 },
-    ]);
+test("a disabled endpoint's details show the failed attempts that disabled it, in their order", async () => {
+  const [first, second] = [
+    await storeDelivery(api.prisma, endpoint, states.failing),
+    await storeDelivery(api.prisma, endpoint, states.failing),
+  ];
+  // The latest attempts are in the deliveries' rows, the first one's earlier one has a row of its own.
+  await storeFirstAttempt(api.prisma, first, clock.now());
+  const latest = { statusCode: 500, failureKind: "http_status", responseExcerpt: "sorry" };
+  await api.prisma.delivery.update({ where: { id: first }, data: { ...latest, attemptCount: 2, durationMs: 42 } });
+  await api.prisma.delivery.update({ where: { id: second }, data: { ...latest, attemptCount: 1, durationMs: 41 } });
+  await api.prisma.webhookEndpoint.update({
+    where: { id: endpoint.id },
+    data: {
+      enabled: false,
+      disabledReason: "failures",
+      disabledAt: clock.now(),
+      consecutiveFailures: 3,
+      failureRun: [`${second}/1`, `${first}/1`, `${first}/2`],
+    },
   });
+  const { body } = await client.get(`/webhooks/${endpoint.id}`).expect(200);
+  expect(body).toMatchObject({ disabledReason: "failures", disabledAtUtc: clock.now().toISOString() });
+  expect(body.failureRun).toMatchObject([
+    {
+      deliveryId: second,
+      attemptNumber: 1,
+      statusCode: 500,
+      failureKind: "http_status",
+      durationMs: 41,
+      responseExcerpt: "sorry",
+    },
+    { deliveryId: first, attemptNumber: 1 },
+    { deliveryId: first, attemptNumber: 2, durationMs: 42 },
+  ]);
+});
 
-  test("a disabled endpoint's details show what enabling it would send: parked deliveries, and events that it missed", async () => {
-    await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
-    await storeDelivery(api.prisma, endpoint, states.failing);
-    const missed = { occurredAt: clock.now() };
-    await insertEvent(api.prisma, organizationId, missed);
-    await insertEvent(api.prisma, organizationId, missed);
-    await insertEvent(api.prisma, organizationId, { ...missed, type: "RiskCreated" });
-    await insertEvent(api.prisma, organizationId, { occurredAt: hoursAgo(1) });
-    await insertEvent(api.prisma, api.newOrganization(), missed);
-    const { body } = await client.get(`/webhooks/${endpoint.id}`).expect(200);
-    expect(body.onResume).toEqual({ parked: 1, missedEvents: 2, missedEventsIsMinimum: false });
-  });
+test("a disabled endpoint's details show what enabling it would send: parked deliveries, and events that it missed", async () => {
+  await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
+  await storeDelivery(api.prisma, endpoint, states.failing);
+  const missed = { occurredAt: clock.now() };
+  await insertEvent(api.prisma, organizationId, missed);
+  await insertEvent(api.prisma, organizationId, missed);
+  await insertEvent(api.prisma, organizationId, { ...missed, type: "RiskCreated" });
+  await insertEvent(api.prisma, organizationId, { occurredAt: hoursAgo(1) });
+  await insertEvent(api.prisma, api.newOrganization(), missed);
+  const { body } = await client.get(`/webhooks/${endpoint.id}`).expect(200);
+  expect(body.onResume).toEqual({ parked: 1, missedEvents: 2, missedEventsIsMinimum: false });
 });
 
 test("an endpoint's rates say how its attempts fared over 1, 7 and 30 days, and another one's count for nothing", async () => {

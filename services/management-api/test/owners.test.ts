@@ -35,47 +35,45 @@ beforeAll(async () => {
   await broker.ready();
 });
 
-describe("over the broker", () => {
-  test.each<[string, (of: Pick<EndpointChanged, "endpointId" | "organizationId">) => EndpointChanged | ManualRequest]>([
-    ["its change", (of) => ({ kind: "changed", ...of })],
-    [
-      "a manual delivery",
-      (of) => ({
-        ...{ kind: "manual", ...of, deliveryId: randomUUID(), dueAtUtc: new Date().toISOString(), traceparent: null },
-      }),
-    ],
-  ])(
-    "the owner of an endpoint's shard is notified of %s, and no process if the shard has no owner",
-    async (_of, messageOf) => {
-      const { queries, prisma } = db.database;
-      const tell = ownerTeller({ broker, queries, log });
-      const [owned, free] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
-      await ownShards(prisma, null);
-      const toFree = messageOf({ endpointId: free.id, organizationId: free.organizationId });
-      const toOwned = messageOf({ endpointId: owned.id, organizationId: owned.organizationId });
-      got.length = 0;
-      expect(await tell(toFree)).toBe(false);
-      await ownShards(prisma, OWNER);
-      // The sender's channel may not be open yet; what it does not take is dropped.
-      await eventually(async () => {
-        expect(await tell(toOwned)).toBe(true);
-        expect(got).not.toEqual([]);
-      });
-      expect(new Set(got.map((message) => JSON.stringify(message)))).toEqual(new Set([JSON.stringify(toOwned)]));
-      expect(warned).toEqual([]);
-    },
-  );
+test.each<[string, (of: Pick<EndpointChanged, "endpointId" | "organizationId">) => EndpointChanged | ManualRequest]>([
+  ["its change", (of) => ({ kind: "changed", ...of })],
+  [
+    "a manual delivery",
+    (of) => ({
+      ...{ kind: "manual", ...of, deliveryId: randomUUID(), dueAtUtc: new Date().toISOString(), traceparent: null },
+    }),
+  ],
+])(
+  "the owner of an endpoint's shard is notified of %s, and no process if the shard has no owner",
+  async (_of, messageOf) => {
+    const { queries, prisma } = db.database;
+    const tell = ownerTeller({ broker, queries, log });
+    const [owned, free] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
+    await ownShards(prisma, null);
+    const toFree = messageOf({ endpointId: free.id, organizationId: free.organizationId });
+    const toOwned = messageOf({ endpointId: owned.id, organizationId: owned.organizationId });
+    got.length = 0;
+    expect(await tell(toFree)).toBe(false);
+    await ownShards(prisma, OWNER);
+    // The sender's channel may not be open yet; what it does not take is dropped.
+    await eventually(async () => {
+      expect(await tell(toOwned)).toBe(true);
+      expect(got).not.toEqual([]);
+    });
+    expect(new Set(got.map((message) => JSON.stringify(message)))).toEqual(new Set([JSON.stringify(toOwned)]));
+    expect(warned).toEqual([]);
+  },
+);
 
-  test("a change is no failure if PostgreSQL can't say who the owner is", async () => {
-    const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
-    try {
-      const changed = { kind: "changed", endpointId: randomUUID(), organizationId: "organization-1" } as const;
-      expect(await ownerTeller({ broker, queries: away.queries, log })(changed)).toBe(false);
-      expect(warned).toHaveLength(1);
-    } finally {
-      await away.close();
-    }
-  });
+test("a change is no failure if PostgreSQL can't say who the owner is", async () => {
+  const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
+  try {
+    const changed = { kind: "changed", endpointId: randomUUID(), organizationId: "organization-1" } as const;
+    expect(await ownerTeller({ broker, queries: away.queries, log })(changed)).toBe(false);
+    expect(warned).toHaveLength(1);
+  } finally {
+    await away.close();
+  }
 });
 
 describe("each change of an endpoint", () => {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,6 +6,7 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { eventually } from "@herald/dev/harness/eventually";
 import { loggingChild } from "@herald/dev/harness/logging-child";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { runToEnd } from "@herald/dev/stack/programs";
 import { expect, test } from "@jest/globals";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { readManagementApiConfig } from "../src/config.ts";
@@ -18,19 +18,11 @@ const db = useDatabase();
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
 /** How the service ends with these settings, and all that it prints. */
-async function run(settings: Record<string, string>): Promise<{ ended: unknown[]; printed: string }> {
-  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env.PATH, ...settings } });
-  let printed = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      printed += text;
-    });
-  }
-  return { ended: await once(child, "close"), printed };
-}
+const run = (settings: Record<string, string>) =>
+  runToEnd(process.execPath, [MAIN], { env: { PATH: process.env.PATH, ...settings } });
 
 test("a configuration that can't be used ends the start with 78, and names every problem", async () => {
-  const { ended, printed } = await run({
+  const { code, stdout, stderr } = await run({
     DATABASE_URL: "postgresql://127.0.0.1:1/none",
     AMQP_URL: "amqp://127.0.0.1:1",
     AUTH_JWT_SECRET: "",
@@ -38,8 +30,8 @@ test("a configuration that can't be used ends the start with 78, and names every
     PORT: "many",
     BASE_PATH: "no-slash",
   });
-  expect(ended).toEqual([78, null]);
-  for (const name of ["SECRET_SEALING_KEY", "PORT", "BASE_PATH"]) expect(printed).toContain(name);
+  expect(code).toBe(78);
+  for (const name of ["SECRET_SEALING_KEY", "PORT", "BASE_PATH"]) expect(stdout + stderr).toContain(name);
 });
 
 test("regression: while the identity provider's keys can't be read, requests are refused, and the log has two lines in all", async () => {

@@ -98,8 +98,7 @@ const eventsLeft = async () => (await db.database.prisma.businessEvent.findMany(
 const attemptsLeft = async () =>
   (await db.database.prisma.deliveryAttempt.findMany()).map(({ deliveryId }) => deliveryId).sort();
 
-describe("partitions", () => {
-  test("partitions go whole when their last day has been over for 30 days", async () => {
+test("partitions go whole when their last day has been over for 30 days", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(400, 31, 30, 29);
     await eventAndDelivery(endpoint, 400);
@@ -110,9 +109,9 @@ describe("partitions", () => {
     expect(await deliveriesLeft()).toEqual([kept.id]);
     expect(await eventsLeft()).toEqual([kept.key]);
     expect(await attemptsLeft()).toEqual([kept.id]);
-  });
+});
 
-  test("a partition that can't be dropped delays no other, and goes at a later pass", async () => {
+test("a partition that can't be dropped delays no other, and goes at a later pass", async () => {
     const { prisma } = db.database;
     await makeDays(42, 41, 40);
     await prisma.$transaction(
@@ -125,18 +124,16 @@ describe("partitions", () => {
     expect(await daysLeft()).toEqual([dayOf(daysAgo(42))]);
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
     expect((await run()).partition).toBe(1);
-  });
+});
 
-  test("several publishers at once drop each partition once, and none fails", async () => {
+test("several publishers at once drop each partition once, and none fails", async () => {
     await makeDays(44, 43, 42, 41, 40);
     const done = await Promise.all([run(), run(), run()]);
     expect(done.reduce((sum, { partition }) => sum + partition, 0)).toBe(5);
     expect(await daysLeft()).toEqual([]);
-  });
 });
 
-describe("unfinished deliveries", () => {
-  test("unfinished deliveries expire when they are 30 days old, are counted by endpoint, and go with their partition", async () => {
+test("unfinished deliveries expire when they are 30 days old, are counted by endpoint, and go with their partition", async () => {
     const [endpoint, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
     await makeDays(41, 40, 30, 29);
     for (let count = 0; count < 25; count++) await eventAndDelivery(endpoint, 41, { state: "pending" });
@@ -158,9 +155,9 @@ describe("unfinished deliveries", () => {
     expect(Math.max(...recorded.map(({ lastAt }) => lastAt.getTime()))).toBe(daysAgo(40).getTime());
     expect(await recordedOf(other)).toMatchObject([{ deliveries: 1, firstAt: daysAgo(40), lastAt: daysAgo(40) }]);
     expect(await registry.metrics()).toContain("herald_expired_deliveries_total 27");
-  });
+});
 
-  test("an expired delivery stays while its partition has days that are not too old", async () => {
+test("an expired delivery stays while its partition has days that are not too old", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDaysBetween(40, 29);
     const old = await eventAndDelivery(endpoint, 31, { state: "pending", attemptCount: 2 });
@@ -175,9 +172,9 @@ describe("unfinished deliveries", () => {
     expect((await db.database.prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([young.id]);
     expect(await run()).toEqual(NOTHING);
     expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
-  });
+});
 
-  test("each expired delivery is counted once by several publishers at once", async () => {
+test("each expired delivery is counted once by several publishers at once", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDaysBetween(40, 29);
     for (let count = 0; count < 60; count++) await eventAndDelivery(endpoint, 35, { state: "pending" });
@@ -185,9 +182,9 @@ describe("unfinished deliveries", () => {
     expect(done.reduce((sum, { expired }) => sum + expired, 0)).toBe(60);
     expect(await countRecorded(endpoint)).toBe(60);
     expect(await dueLeft()).toBe(0);
-  });
+});
 
-  test("an expired delivery of a deleted endpoint has no notice", async () => {
+test("an expired delivery of a deleted endpoint has no notice", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     await eventAndDelivery(endpoint, 40, { state: "pending" });
@@ -195,9 +192,9 @@ describe("unfinished deliveries", () => {
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
     expect(await dueLeft()).toBe(0);
     expect(await recordedOf(endpoint)).toEqual([]);
-  });
+});
 
-  test("a due row whose delivery is gone, since a pass missed it, is ended and counted by the next pass", async () => {
+test("a due row whose delivery is gone, since a pass missed it, is ended and counted by the next pass", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await db.database.prisma.due.create({
       data: { shard: shardOf(endpoint.id), deliveryId: idAt(daysAgo(40)), endpointId: endpoint.id, dueAt: NOW },
@@ -205,9 +202,9 @@ describe("unfinished deliveries", () => {
     expect(await run()).toEqual({ ...NOTHING, expired: 1 });
     expect(await dueLeft()).toBe(0);
     expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
-  });
+});
 
-  test("a delivery that a settlement ends at the same moment is left to the settlement", async () => {
+test("a delivery that a settlement ends at the same moment is left to the settlement", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     await makeDaysBetween(41, 29);
@@ -223,9 +220,9 @@ describe("unfinished deliveries", () => {
     expect(await expiring).toEqual(NOTHING);
     expect(await stateOf(id)).toBe("succeeded");
     expect(await recordedOf(endpoint)).toEqual([]);
-  });
+});
 
-  test("a delivery that a settlement postpones at the same moment expires once, then or at the next pass", async () => {
+test("a delivery that a settlement postpones at the same moment expires once, then or at the next pass", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     await makeDaysBetween(41, 29);
@@ -240,9 +237,9 @@ describe("unfinished deliveries", () => {
     expect((first?.expired ?? 0) + (await run()).expired).toBe(1);
     expect(await stateOf(id)).toBe("expired");
     expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
-  });
+});
 
-  test("a delivery that can't expire keeps its partition, but not old changes and resends", async () => {
+test("a delivery that can't expire keeps its partition, but not old changes and resends", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     await eventAndDelivery(endpoint, 40, { state: "pending" });
@@ -252,9 +249,9 @@ describe("unfinished deliveries", () => {
     expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
     expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
-  });
+});
 
-  test("expiring goes on page by page after a process that was killed: each delivery expires, and is counted once", async () => {
+test("expiring goes on page by page after a process that was killed: each delivery expires, and is counted once", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     for (let count = 0; count < 30; count++) await eventAndDelivery(endpoint, 40, { state: "pending" });
@@ -266,9 +263,9 @@ describe("unfinished deliveries", () => {
     expect(await run({ queries })).toEqual({ ...NOTHING, expired: 10 });
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 10 });
     expect(await countRecorded(endpoint)).toBe(30);
-  });
+});
 
-  test("a stop ends the expiring after the page under way", async () => {
+test("a stop ends the expiring after the page under way", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     for (let count = 0; count < 30; count++) await delivery(endpoint, 40, { state: "pending" });
@@ -276,9 +273,9 @@ describe("unfinished deliveries", () => {
     await run({ signal: stopping.signal, queries: beforePages(() => stopping.abort()) });
     expect(await dueLeft()).toBe(20);
     expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
-  });
+});
 
-  test("a page costs by its size, not by the rows that are kept or wait", async () => {
+test("a page costs by its size, not by the rows that are kept or wait", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDaysBetween(41, 29);
     await db.database.prisma.$executeRaw`
@@ -295,7 +292,6 @@ describe("unfinished deliveries", () => {
     const page = { after: null, endedBefore: daysAgo(30), pageSize: 100 };
     // Some pages for each row that ends; the tables have some thousand.
     expect(await pagesRead(db.database.queries, (queries) => expireDue(queries, page))).toBeLessThan(2_500);
-  });
 });
 
 test("old rows outside the history go page by page: changes and resends after 30 days, events that were not taken after their window", async () => {

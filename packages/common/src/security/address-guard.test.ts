@@ -64,53 +64,51 @@ const allowed = (ip: string, networks = "") =>
 const toNumber = (ip: string) => ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 const toIp = (number: number) => [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join(".");
 
-describe("addresses that are not public", () => {
-  test.each(NOT_PUBLIC_IPV6)("§2.1.3 %s (%s) is not allowed", (_what, ip) => {
-    expect(allowed(ip)).toBe(false);
-  });
+test.each(NOT_PUBLIC_IPV6)("§2.1.3 %s (%s) is not allowed", (_what, ip) => {
+  expect(allowed(ip)).toBe(false);
+});
 
-  test.each(NO_ADDRESSES)("%p is no address, so it is not allowed", (text) => {
-    expect(allowed(text)).toBe(false);
-    expect(allowed(text, "0.0.0.0/0,::/0")).toBe(false);
-  });
+test.each(NO_ADDRESSES)("%p is no address, so it is not allowed", (text) => {
+  expect(allowed(text)).toBe(false);
+  expect(allowed(text, "0.0.0.0/0,::/0")).toBe(false);
+});
 
-  test("§2.1.3 any IPv4 address is allowed exactly if no special network holds it, in each form it can take", () => {
-    const special = NOT_PUBLIC_IPV4.map(([first, last]) => [toNumber(first), toNumber(last)] as const);
-    const nearBorders = fc
-      .tuple(fc.constantFrom(...special.flat()), fc.integer({ min: -2, max: 2 }))
-      .map(([border, offset]) => Math.min(Math.max(border + offset, 0), 2 ** 32 - 1));
-    fc.assert(
-      fc.property(fc.oneof(fc.nat(2 ** 32 - 1), nearBorders), (number) => {
-        const ip = toIp(number);
-        const sixToFour = number
-          .toString(16)
-          .padStart(8, "0")
-          .replace(/(?=.{4}$)/, ":");
-        const isPublic = !special.some(([first, last]) => first <= number && number <= last);
-        // Not one "expect" each: thousands of these would take seconds.
-        const forms = [ip, `::ffff:${ip}`, `64:ff9b::${ip}`, `2002:${sixToFour}::1`, `::${ip}`].map((form) =>
-          allowed(form),
-        );
-        return forms.join() === [isPublic, isPublic, isPublic, false, false].join();
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+test("§2.1.3 any IPv4 address is allowed exactly if no special network holds it, in each form it can take", () => {
+  const special = NOT_PUBLIC_IPV4.map(([first, last]) => [toNumber(first), toNumber(last)] as const);
+  const nearBorders = fc
+    .tuple(fc.constantFrom(...special.flat()), fc.integer({ min: -2, max: 2 }))
+    .map(([border, offset]) => Math.min(Math.max(border + offset, 0), 2 ** 32 - 1));
+  fc.assert(
+    fc.property(fc.oneof(fc.nat(2 ** 32 - 1), nearBorders), (number) => {
+      const ip = toIp(number);
+      const sixToFour = number
+        .toString(16)
+        .padStart(8, "0")
+        .replace(/(?=.{4}$)/, ":");
+      const isPublic = !special.some(([first, last]) => first <= number && number <= last);
+      // Not one "expect" each: thousands of these would take seconds.
+      const forms = [ip, `::ffff:${ip}`, `64:ff9b::${ip}`, `2002:${sixToFour}::1`, `::${ip}`].map((form) =>
+        allowed(form),
+      );
+      return forms.join() === [isPublic, isPublic, isPublic, false, false].join();
+    }),
+    { numRuns: 2_000 },
+  );
+});
 
-  test("§2.1.3 no IPv6 address outside of 2000::/3 is allowed, but for what carries an IPv4 address", () => {
-    const group = fc.oneof(fc.constantFrom(0, 0xffff), fc.nat(0xffff));
-    const groups = fc
-      .array(group, { minLength: 8, maxLength: 8 })
-      .map((all) => all.map((one) => one.toString(16)).join(":"));
-    const carriesIpv4 = /^(0:0:0:0:0:ffff|64:ff9b:0:0:0:0):/;
-    fc.assert(
-      fc.property(groups, (ip) => {
-        fc.pre(Number.parseInt(ip, 16) >> 13 !== 1 && !carriesIpv4.test(ip));
-        return !allowed(ip);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+test("§2.1.3 no IPv6 address outside of 2000::/3 is allowed, but for what carries an IPv4 address", () => {
+  const group = fc.oneof(fc.constantFrom(0, 0xffff), fc.nat(0xffff));
+  const groups = fc
+    .array(group, { minLength: 8, maxLength: 8 })
+    .map((all) => all.map((one) => one.toString(16)).join(":"));
+  const carriesIpv4 = /^(0:0:0:0:0:ffff|64:ff9b:0:0:0:0):/;
+  fc.assert(
+    fc.property(groups, (ip) => {
+      fc.pre(Number.parseInt(ip, 16) >> 13 !== 1 && !carriesIpv4.test(ip));
+      return !allowed(ip);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test.each([
@@ -157,40 +155,38 @@ test.each([
   expect(isAllowedAddress(ip, rules)).toBe(expected);
 });
 
-describe("NAT64 prefixes of one's own", () => {
-  test.each([
-    // 10.0.0.1 and 8.8.8.8 behind a prefix of each length, as RFC 6052 (2.2) puts them.
-    ["2a01:4f8:a00:1::", "2a01:4f8::/32", false],
-    ["2a01:4f8:808:808::", "2a01:4f8::/32", true],
-    ["2a01:4f8:640a:0:1::", "2a01:4f8:6400::/40", false],
-    ["2a01:4f8:6408:808:8::", "2a01:4f8:6400::/40", true],
-    ["2a01:4f8:64:a00:0:100::", "2a01:4f8:64::/48", false],
-    ["2a01:4f8:64:808:8:800::", "2a01:4f8:64::/48", true],
-    ["2a01:4f8:64:a:0:1::", "2a01:4f8:64::/56", false],
-    ["2a01:4f8:64:8:8:808::", "2a01:4f8:64::/56", true],
-    ["2a01:4f8:64:0:a:0:100::", "2a01:4f8:64::/64", false],
-    ["2a01:4f8:64:0:8:808:800::", "2a01:4f8:64::/64", true],
-    ["2a01:4f8:64::10.0.0.1", "2a01:4f8:64::/96", false],
-    ["2a01:4f8:64::8.8.8.8", "2a01:4f8:64::/96", true],
-    ["2a01:4f8:64::169.254.169.254", "2a01:4f8:64::/96", false],
-    // Also if the prefix itself is not public.
-    ["64:ff9b:1::8.8.8.8", "64:ff9b:1::/96", true],
-    ["64:ff9b:1::10.0.0.1", "64:ff9b:1::/96", false],
-    ["fd00:64::8.8.8.8", "fd00:64::/96", true],
-    // Outside of it an address is its own, and the well-known prefix stays known.
-    ["2a01:4f8:65::10.0.0.1", "2a01:4f8:64::/96", true],
-    ["64:ff9b::10.0.0.1", "2a01:4f8:64::/96", false],
-    // The longer one of two that hold it.
-    ["2a01:4f8:808:808::10.0.0.1", "2a01:4f8::/32,2a01:4f8:808:808::/96", false],
-  ])("%s with NAT64_PREFIXES=%s: %p", (ip, NAT64_PREFIXES, expected) => {
-    expect(isAllowedAddress(ip, addressRules({ NAT64_PREFIXES }))).toBe(expected);
-  });
+test.each([
+  // 10.0.0.1 and 8.8.8.8 behind a prefix of each length, as RFC 6052 (2.2) puts them.
+  ["2a01:4f8:a00:1::", "2a01:4f8::/32", false],
+  ["2a01:4f8:808:808::", "2a01:4f8::/32", true],
+  ["2a01:4f8:640a:0:1::", "2a01:4f8:6400::/40", false],
+  ["2a01:4f8:6408:808:8::", "2a01:4f8:6400::/40", true],
+  ["2a01:4f8:64:a00:0:100::", "2a01:4f8:64::/48", false],
+  ["2a01:4f8:64:808:8:800::", "2a01:4f8:64::/48", true],
+  ["2a01:4f8:64:a:0:1::", "2a01:4f8:64::/56", false],
+  ["2a01:4f8:64:8:8:808::", "2a01:4f8:64::/56", true],
+  ["2a01:4f8:64:0:a:0:100::", "2a01:4f8:64::/64", false],
+  ["2a01:4f8:64:0:8:808:800::", "2a01:4f8:64::/64", true],
+  ["2a01:4f8:64::10.0.0.1", "2a01:4f8:64::/96", false],
+  ["2a01:4f8:64::8.8.8.8", "2a01:4f8:64::/96", true],
+  ["2a01:4f8:64::169.254.169.254", "2a01:4f8:64::/96", false],
+  // Also if the prefix itself is not public.
+  ["64:ff9b:1::8.8.8.8", "64:ff9b:1::/96", true],
+  ["64:ff9b:1::10.0.0.1", "64:ff9b:1::/96", false],
+  ["fd00:64::8.8.8.8", "fd00:64::/96", true],
+  // Outside of it an address is its own, and the well-known prefix stays known.
+  ["2a01:4f8:65::10.0.0.1", "2a01:4f8:64::/96", true],
+  ["64:ff9b::10.0.0.1", "2a01:4f8:64::/96", false],
+  // The longer one of two that hold it.
+  ["2a01:4f8:808:808::10.0.0.1", "2a01:4f8::/32,2a01:4f8:808:808::/96", false],
+])("%s with NAT64_PREFIXES=%s: %p", (ip, NAT64_PREFIXES, expected) => {
+  expect(isAllowedAddress(ip, addressRules({ NAT64_PREFIXES }))).toBe(expected);
+});
 
-  test("a closed network closes what is behind a prefix too", () => {
-    const rules = addressRules({ NAT64_PREFIXES: "2a01:4f8:64::/96", DENIED_NETWORKS: "8.8.8.0/24" });
-    expect(isAllowedAddress("2a01:4f8:64::8.8.8.8", rules)).toBe(false);
-    expect(isAllowedAddress("2a01:4f8:64::8.8.4.4", rules)).toBe(true);
-  });
+test("a closed network closes what is behind a prefix too", () => {
+  const rules = addressRules({ NAT64_PREFIXES: "2a01:4f8:64::/96", DENIED_NETWORKS: "8.8.8.0/24" });
+  expect(isAllowedAddress("2a01:4f8:64::8.8.8.8", rules)).toBe(false);
+  expect(isAllowedAddress("2a01:4f8:64::8.8.4.4", rules)).toBe(true);
 });
 
 test("an error lists what is wrong with each of them", () => {

@@ -31,45 +31,43 @@ function problemOf(file: string): string {
   return "";
 }
 
-describe("a file of certificate authorities", () => {
-  test("a file of certificate authorities is read if its setting is present", () => {
-    const text = `# two of them\n${ONE}\n${TWO}\n`;
-    expect(authoritiesOf("DATABASE_CA_FILE", fileOf(text))?.current()).toEqual({ ca: `${ONE}\n${TWO}` });
-    expect(authoritiesOf("DATABASE_CA_FILE", undefined)).toBeUndefined();
-  });
+test("a file of certificate authorities is read if its setting is present", () => {
+  const text = `# two of them\n${ONE}\n${TWO}\n`;
+  expect(authoritiesOf("DATABASE_CA_FILE", fileOf(text))?.current()).toEqual({ ca: `${ONE}\n${TWO}` });
+  expect(authoritiesOf("DATABASE_CA_FILE", undefined)).toBeUndefined();
+});
 
-  test("OpenSSL gets each of the authorities whose files were joined without an end of a line between them", () => {
-    const file = fileOf(`${ONE}${TWO}${THREE}`);
-    expect(authoritiesOf("DATABASE_CA_FILE", file)?.current()).toEqual({ ca: [ONE, TWO, THREE].join("\n") });
-  });
+test("OpenSSL gets each of the authorities whose files were joined without an end of a line between them", () => {
+  const file = fileOf(`${ONE}${TWO}${THREE}`);
+  expect(authoritiesOf("DATABASE_CA_FILE", file)?.current()).toEqual({ ca: [ONE, TWO, THREE].join("\n") });
+});
 
-  test("a file of certificate authorities that can't be read is named", () => {
-    const problem = problemOf(join(folder, "absent.pem"));
-    expect(problem).toContain("DATABASE_CA_FILE names a file that can't be read");
-    expect(problem).toContain("absent.pem");
-  });
+test("a file of certificate authorities that can't be read is named", () => {
+  const problem = problemOf(join(folder, "absent.pem"));
+  expect(problem).toContain("DATABASE_CA_FILE names a file that can't be read");
+  expect(problem).toContain("absent.pem");
+});
 
-  test.each([
-    ["empty", ""],
-    ["a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"],
-    ["DER", "0\x82"],
-  ])("a file of certificate authorities is refused if it holds no certificate: %s", (_what, text) => {
-    expect(problemOf(fileOf(text))).toContain("holds no certificate in PEM");
-  });
+test.each([
+  ["empty", ""],
+  ["a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"],
+  ["DER", "0\x82"],
+])("a file of certificate authorities is refused if it holds no certificate: %s", (_what, text) => {
+  expect(problemOf(fileOf(text))).toContain("holds no certificate in PEM");
+});
 
-  test.each([
-    ["damaged", DAMAGED],
-    ["cut off", TWO.slice(0, 400)],
-  ])("a file of certificate authorities is refused if one of its certificates is %s", (_what, second) => {
-    expect(problemOf(fileOf(`${ONE}\n${second}`))).toContain("certificate 2 of");
-  });
+test.each([
+  ["damaged", DAMAGED],
+  ["cut off", TWO.slice(0, 400)],
+])("a file of certificate authorities is refused if one of its certificates is %s", (_what, second) => {
+  expect(problemOf(fileOf(`${ONE}\n${second}`))).toContain("certificate 2 of");
+});
 
-  test("authorities have the same mark in whatever order and form, and others have another one", () => {
-    const markOf = (text: string) => authoritiesOf("A", fileOf(text))?.held().A?.mark;
-    expect(markOf(`${ONE}\n${TWO}`)).toMatch(/^2 authorities \([0-9a-f]{8}\)$/);
-    expect(markOf(`# a comment\r\n${TWO.replaceAll("\n", "\r\n")}\n${ONE}`)).toBe(markOf(`${ONE}\n${TWO}`));
-    expect(markOf(`${ONE}\n${THREE}`)).not.toBe(markOf(`${ONE}\n${TWO}`));
-  });
+test("authorities have the same mark in whatever order and form, and others have another one", () => {
+  const markOf = (text: string) => authoritiesOf("A", fileOf(text))?.held().A?.mark;
+  expect(markOf(`${ONE}\n${TWO}`)).toMatch(/^2 authorities \([0-9a-f]{8}\)$/);
+  expect(markOf(`# a comment\r\n${TWO.replaceAll("\n", "\r\n")}\n${ONE}`)).toBe(markOf(`${ONE}\n${TWO}`));
+  expect(markOf(`${ONE}\n${THREE}`)).not.toBe(markOf(`${ONE}\n${TWO}`));
 });
 
 describe("a file that changes while a process runs", () => {

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ExecFileOptions, execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -31,6 +31,22 @@ export function runProgram(command: string, args: string[], options: RunOptions)
       const said = `${stderr}${stdout}`.trim().split("\n").slice(-15).join("\n");
       reject(new Error(`${options.what} failed (${command}): ${said || error.message}`, { cause: error }));
     });
+  });
+}
+
+/** Runs a program to its end, whatever its exit code is; null after a signal. @throws if it can't be started */
+export function runToEnd(
+  command: string,
+  args: readonly string[],
+  options: ExecFileOptions = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const settings = { maxBuffer: 64 * 1024 * 1024, ...options, encoding: "utf8" as const };
+    const child = execFile(command, args, settings, (error, stdout, stderr) => {
+      if (typeof error?.code === "string") reject(error);
+      else resolve({ code: child.exitCode, stdout, stderr });
+    });
+    child.stdin?.end();
   });
 }
 

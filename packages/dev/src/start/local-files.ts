@@ -7,7 +7,6 @@ import { newSealingKeys, readSecretKeys } from "@herald/common/security/sealing-
 export interface RunInfo {
   /** The base URL of the management API: routes are below `/api/organization/integration-operations`. */
   apiUrl: string;
-  adminUrl: string;
   /** The admin page, by a link that signs in. */
   adminSignInUrl: string;
   /** A bearer token that may do everything in the organization. */

@@ -74,7 +74,6 @@ async function startParts(local: string, parts: Closing, options: StartOptions) 
   const token = await developmentToken(jwtSecret, { organizationId: DEMO_ORGANIZATION, ...FULL_ACCESS });
   const info: RunInfo = {
     apiUrl: origin,
-    adminUrl: `${origin}/administration/integrations`,
     adminSignInUrl: `${origin}/administration/sign-in#${token}`,
     token,
     organizationId: DEMO_ORGANIZATION,

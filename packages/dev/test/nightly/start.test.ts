@@ -10,17 +10,12 @@ import { projectFolder } from "../../src/stack/folders.ts";
 import { commandLine } from "../../src/stack/lock-file.ts";
 import { freePort } from "../../src/stack/ports.ts";
 import { removePostgresData } from "../../src/stack/postgres-programs.ts";
+import { runToEnd } from "../../src/stack/programs.ts";
 import type { RunInfo } from "../../src/start/local-files.ts";
 
 const COMMANDS = join(projectFolder(), "packages", "dev", "dist", "commands");
 /** Long enough for a machine that is ten times slower. */
 const START_TIMEOUT_MS = 300_000;
-
-interface CommandResult {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
 
 /** A `pnpm start` of a test: what the script runs, with a data folder of its own. */
 interface HeraldProcess {
@@ -67,19 +62,8 @@ function startHerald(local: string, args: string[] = [], env: NodeJS.ProcessEnv 
 }
 
 /** Runs `pnpm <command>` to its end. */
-async function runCommand(command: string, args: string[], local: string): Promise<CommandResult> {
-  const child = spawn(process.execPath, [join(COMMANDS, `${command}.js`), ...args], { env: environment(local) });
-  const result = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    result.stdout += chunk;
-  });
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-    result.stderr += chunk;
-  });
-  child.stdin.end();
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, ...result };
-}
+const runCommand = (command: string, args: readonly string[], local: string) =>
+  runToEnd(process.execPath, [join(COMMANDS, `${command}.js`), ...args], { env: environment(local) });
 
 function environment(local: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { npm_lifecycle_event: _script, NODE_OPTIONS: _options, NODE_ENV: _environment, ...inherited } = process.env;
@@ -193,7 +177,7 @@ describe("pnpm start", () => {
     ["emit", ["RiskCreated", "--entity-id", "7"], 1, /entityId/],
     ["token", ["--expires-in", "soon"], 2, /such as 1h/],
   ] as const)("wrong arguments are explained: %s %j", async (command, args, code, message) => {
-    const result = await runCommand(command, [...args], local);
+    const result = await runCommand(command, args, local);
     expect(result.code).toBe(code);
     expect(result.stderr).toMatch(message);
     expect(result.stderr).not.toMatch(/\n\s+at /);

@@ -1,6 +1,6 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
+import { runToEnd } from "@herald/dev/stack/programs";
 import { expect } from "@jest/globals";
 
 const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "chaos.js");
@@ -24,10 +24,4 @@ export async function passes(...options: string[]): Promise<Report> {
 }
 
 /** The command's output, and its exit code. */
-export function run(options: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [COMMAND, ...options], (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    );
-  });
-}
+export const run = (options: readonly string[]) => runToEnd(process.execPath, [COMMAND, ...options]);

@@ -4,24 +4,22 @@ import { changeOf, endpointId, RETRY_MS, START, useVirtualTime, world } from "..
 
 useVirtualTime();
 
-describe("retries", () => {
-  test("§8/polling regression: a retry that becomes due while an earlier one is read comes at its time", async () => {
-    const { owner, store, pass, made, set } = world();
-    set.ending = ({ attempts }) => (attempts === 0 ? "failed" : "succeeded");
-    set.readMs = 20;
-    owner.handedOver(store(endpointId(1), 2));
-    await pass(RETRY_MS + 200);
-    expect([...made.values()]).toEqual([1, 1, 1, 1]);
-  });
+test("§8/polling regression: a retry that becomes due while an earlier one is read comes at its time", async () => {
+  const { owner, store, pass, made, set } = world();
+  set.ending = ({ attempts }) => (attempts === 0 ? "failed" : "succeeded");
+  set.readMs = 20;
+  owner.handedOver(store(endpointId(1), 2));
+  await pass(RETRY_MS + 200);
+  expect([...made.values()]).toEqual([1, 1, 1, 1]);
+});
 
-  test("§8/polling retries come at their time by a timer, without a sweep", async () => {
-    const { owner, store, pass, made, rows, set } = world();
-    set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");
-    owner.handedOver(store(endpointId(1)));
-    await pass(2 * RETRY_MS + 100);
-    expect([...made.values()]).toEqual([1, 1, 1]);
-    expect(rows.size).toBe(0);
-  });
+test("§8/polling retries come at their time by a timer, without a sweep", async () => {
+  const { owner, store, pass, made, rows, set } = world();
+  set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");
+  owner.handedOver(store(endpointId(1)));
+  await pass(2 * RETRY_MS + 100);
+  expect([...made.values()]).toEqual([1, 1, 1]);
+  expect(rows.size).toBe(0);
 });
 
 describe("after PostgreSQL's clock was set back by an hour", () => {
@@ -65,35 +63,33 @@ describe("after PostgreSQL's clock was set back by an hour", () => {
   });
 });
 
-describe("a retry that a sweep has found before it was due", () => {
-  test("a retry is made at its time by an owner that does not know the endpoint", async () => {
-    const { store, rows, sweep, pass, made, clock } = world();
-    store(endpointId(1));
-    for (const row of rows.values()) row.dueAt = new Date(clock.now().getTime() + 3_000);
-    for (let looks = 0; looks < 3; looks++) sweep();
-    await pass(2_990);
-    expect(made.size).toBe(0);
-    await pass(100);
-    expect([...made.values()]).toEqual([1]);
-  });
-
-  test.each([
-    ["forgotten", 1],
-    ["known", 10],
-  ])(
-    "regression: a retry is made at its time, and read once, if its endpoint is %s when it is due",
-    async (_how, maxEndpoints) => {
-      const { owner, store, sweep, pass, made, statements, set } = world({ options: { maxEndpoints } });
-      set.ending = ({ endpointId: id, attempts }) => (id === endpointId(1) && attempts === 0 ? "failed" : "succeeded");
-      const [first] = store(endpointId(1)).deliveries;
-      sweep();
-      await pass(100);
-      sweep();
-      owner.handedOver(store(endpointId(2)));
-      const before = statements();
-      await pass(RETRY_MS);
-      expect(made.get(`${first?.deliveryId}/1`)).toBe(1);
-      expect(statements() - before).toBe(1);
-    },
-  );
+test("a retry is made at its time by an owner that does not know the endpoint", async () => {
+  const { store, rows, sweep, pass, made, clock } = world();
+  store(endpointId(1));
+  for (const row of rows.values()) row.dueAt = new Date(clock.now().getTime() + 3_000);
+  for (let looks = 0; looks < 3; looks++) sweep();
+  await pass(2_990);
+  expect(made.size).toBe(0);
+  await pass(100);
+  expect([...made.values()]).toEqual([1]);
 });
+
+test.each([
+  ["forgotten", 1],
+  ["known", 10],
+])(
+  "regression: a retry is made at its time, and read once, if its endpoint is %s when it is due",
+  async (_how, maxEndpoints) => {
+    const { owner, store, sweep, pass, made, statements, set } = world({ options: { maxEndpoints } });
+    set.ending = ({ endpointId: id, attempts }) => (id === endpointId(1) && attempts === 0 ? "failed" : "succeeded");
+    const [first] = store(endpointId(1)).deliveries;
+    sweep();
+    await pass(100);
+    sweep();
+    owner.handedOver(store(endpointId(2)));
+    const before = statements();
+    await pass(RETRY_MS);
+    expect(made.get(`${first?.deliveryId}/1`)).toBe(1);
+    expect(statements() - before).toBe(1);
+  },
+);

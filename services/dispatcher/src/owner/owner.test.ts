@@ -5,102 +5,100 @@ import { pauseMs } from "./sweep.ts";
 
 useVirtualTime();
 
-describe("a hand-over", () => {
-  test("a delivery that is handed over is attempted without being read from PostgreSQL", async () => {
-    const { owner, store, pass, made, statements } = world();
-    for (let round = 0; round < 10; round++) {
-      owner.handedOver(store(endpointId(1), 2));
-      await pass(20);
-    }
-    expect([made.size, statements()]).toEqual([20, 0]);
-  });
-
-  test("a delivery that is handed over while another one is read is attempted without a sweep", async () => {
-    const { owner, store, pass, made, set } = world();
-    // Its health is known then, and there is room for more than one.
-    owner.handedOver(store(endpointId(1)));
+test("a delivery that is handed over is attempted without being read from PostgreSQL", async () => {
+  const { owner, store, pass, made, statements } = world();
+  for (let round = 0; round < 10; round++) {
+    owner.handedOver(store(endpointId(1), 2));
     await pass(20);
-    set.readMs = 20;
-    const { deliveries } = store(endpointId(1));
-    owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
-    await pass(10);
-    owner.handedOver(store(endpointId(1)));
-    await pass(200);
-    expect(made.size).toBe(3);
-  });
+  }
+  expect([made.size, statements()]).toEqual([20, 0]);
+});
 
-  test("regression: under load, one reading leads to no other: what is handed over meanwhile is attempted without being read", async () => {
-    const { owner, store, sweep, pass, made, rows, set, statements } = world();
+test("a delivery that is handed over while another one is read is attempted without a sweep", async () => {
+  const { owner, store, pass, made, set } = world();
+  // Its health is known then, and there is room for more than one.
+  owner.handedOver(store(endpointId(1)));
+  await pass(20);
+  set.readMs = 20;
+  const { deliveries } = store(endpointId(1));
+  owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
+  await pass(10);
+  owner.handedOver(store(endpointId(1)));
+  await pass(200);
+  expect(made.size).toBe(3);
+});
+
+test("regression: under load, one reading leads to no other: what is handed over meanwhile is attempted without being read", async () => {
+  const { owner, store, sweep, pass, made, rows, set, statements } = world();
+  owner.handedOver(store(endpointId(1)));
+  await pass(20);
+  set.readMs = 20;
+  // Its message is lost.
+  store(endpointId(1));
+  sweep();
+  for (let round = 0; round < 200; round++) {
     owner.handedOver(store(endpointId(1)));
+    await pass(2);
+  }
+  await pass(200);
+  expect([made.size, rows.size, statements()]).toEqual([202, 0, 1]);
+});
+
+test("a delivery that a sweep finds is attempted, though new ones that were handed over always wait in memory", async () => {
+  const { owner, store, sweep, pass, made } = world({ tookMs: () => 20 });
+  owner.handedOver(store(endpointId(1)));
+  await pass(100);
+  owner.handedOver(store(endpointId(1), 40));
+  const [lost] = store(endpointId(1)).deliveries;
+  sweep();
+  for (let round = 0; round < 20; round++) {
     await pass(20);
-    set.readMs = 20;
-    // Its message is lost.
-    store(endpointId(1));
-    sweep();
-    for (let round = 0; round < 200; round++) {
-      owner.handedOver(store(endpointId(1)));
-      await pass(2);
-    }
-    await pass(200);
-    expect([made.size, rows.size, statements()]).toEqual([202, 0, 1]);
-  });
+    owner.handedOver(store(endpointId(1), 4));
+  }
+  expect(made.size).toBeLessThan(110);
+  expect(made.get(`${lost?.deliveryId}/0`)).toBe(1);
+});
 
-  test("a delivery that a sweep finds is attempted, though new ones that were handed over always wait in memory", async () => {
-    const { owner, store, sweep, pass, made } = world({ tookMs: () => 20 });
-    owner.handedOver(store(endpointId(1)));
-    await pass(100);
-    owner.handedOver(store(endpointId(1), 40));
-    const [lost] = store(endpointId(1)).deliveries;
-    sweep();
-    for (let round = 0; round < 20; round++) {
-      await pass(20);
-      owner.handedOver(store(endpointId(1), 4));
-    }
-    expect(made.size).toBeLessThan(110);
-    expect(made.get(`${lost?.deliveryId}/0`)).toBe(1);
-  });
+test("deliveries are read from PostgreSQL if their message comes so late that an attempt may be forgotten", async () => {
+  const { owner, store, pass, made, rows } = world();
+  const attempted = store(endpointId(1));
+  owner.handedOver(attempted);
+  // With others' deliveries it forgets.
+  for (let other = 0; other < 3; other++) {
+    await pass(16_000);
+    owner.handedOver(store(endpointId(2)));
+  }
+  await pass(100);
+  const waiting = store(endpointId(1));
+  await pass(11_000);
+  owner.handedOver(attempted);
+  owner.handedOver(waiting);
+  await pass(100);
+  expect([[...made.values()], rows.size]).toEqual([[1, 1, 1, 1, 1], 0]);
+});
 
-  test("deliveries are read from PostgreSQL if their message comes so late that an attempt may be forgotten", async () => {
-    const { owner, store, pass, made, rows } = world();
-    const attempted = store(endpointId(1));
-    owner.handedOver(attempted);
-    // With others' deliveries it forgets.
-    for (let other = 0; other < 3; other++) {
-      await pass(16_000);
-      owner.handedOver(store(endpointId(2)));
-    }
-    await pass(100);
-    const waiting = store(endpointId(1));
-    await pass(11_000);
-    owner.handedOver(attempted);
-    owner.handedOver(waiting);
-    await pass(100);
-    expect([[...made.values()], rows.size]).toEqual([[1, 1, 1, 1, 1], 0]);
-  });
+test("regression: a delivery whose event is not stored yet is read again after a second", async () => {
+  const { owner, store, pass, made, set } = world();
+  set.ending = () => "not stored";
+  owner.handedOver(store(endpointId(1)));
+  await pass(900);
+  set.ending = () => "succeeded";
+  expect(made.size).toBe(0);
+  await pass(300);
+  expect([...made.values()]).toEqual([1]);
+});
 
-  test("regression: a delivery whose event is not stored yet is read again after a second", async () => {
-    const { owner, store, pass, made, set } = world();
-    set.ending = () => "not stored";
-    owner.handedOver(store(endpointId(1)));
-    await pass(900);
-    set.ending = () => "succeeded";
-    expect(made.size).toBe(0);
-    await pass(300);
-    expect([...made.values()]).toEqual([1]);
-  });
-
-  test("a hand-over is dropped if its endpoint was disabled meanwhile, though it was stored before", async () => {
-    const { owner, store, pass, made, disabled, rows } = world();
-    owner.handedOver(store(endpointId(1)));
-    await pass(20);
-    const before = store(endpointId(1));
-    await pass(1);
-    disabled.add(endpointId(1));
-    owner.changed(changeOf(endpointId(1)));
-    owner.handedOver(before);
-    await pass(100);
-    expect([made.size, rows.size]).toEqual([1, 1]);
-  });
+test("a hand-over is dropped if its endpoint was disabled meanwhile, though it was stored before", async () => {
+  const { owner, store, pass, made, disabled, rows } = world();
+  owner.handedOver(store(endpointId(1)));
+  await pass(20);
+  const before = store(endpointId(1));
+  await pass(1);
+  disabled.add(endpointId(1));
+  owner.changed(changeOf(endpointId(1)));
+  owner.handedOver(before);
+  await pass(100);
+  expect([made.size, rows.size]).toEqual([1, 1]);
 });
 
 describe("a late first attempt", () => {

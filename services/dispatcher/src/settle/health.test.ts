@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { retrySchedule } from "../endpoint/retry-schedule.ts";
 import type { Health } from "../sql/rows.ts";
 import { type HealthResult, isWritten, nextHealth } from "./health.ts";
@@ -32,53 +32,51 @@ function results(outcomes: string, from = 0): HealthResult[] {
   }));
 }
 
-describe("a step of an endpoint's health", () => {
-  test.each([
-    ["F", { used: 1, changed: true, failureRun: ["d0/1"], notice: null }],
-    ["S", { used: 1, changed: false, failureRun: [], notice: null }],
-    ["FS", { used: 2, changed: false, failureRun: [], notice: null }],
-    ["FSF", { used: 3, changed: true, failureRun: ["d2/1"], notice: null }],
-    ["FFFFF", { used: 3, failureRun: THREE, noticeRun: THREE, notice: "endpoint.failing" }],
-    ["FFSFFFS", { used: 6, failureRun: ["d3/1", "d4/1", "d5/1"], notice: "endpoint.failing" }],
-  ])("a step from healthy takes in %s up to the first notice", (outcomes, step) => {
-    expect(nextHealth(healthy, results(outcomes), THRESHOLDS)).toMatchObject({ disabled: false, ...step });
-  });
+test.each([
+  ["F", { used: 1, changed: true, failureRun: ["d0/1"], notice: null }],
+  ["S", { used: 1, changed: false, failureRun: [], notice: null }],
+  ["FS", { used: 2, changed: false, failureRun: [], notice: null }],
+  ["FSF", { used: 3, changed: true, failureRun: ["d2/1"], notice: null }],
+  ["FFFFF", { used: 3, failureRun: THREE, noticeRun: THREE, notice: "endpoint.failing" }],
+  ["FFSFFFS", { used: 6, failureRun: ["d3/1", "d4/1", "d5/1"], notice: "endpoint.failing" }],
+])("a step from healthy takes in %s up to the first notice", (outcomes, step) => {
+  expect(nextHealth(healthy, results(outcomes), THRESHOLDS)).toMatchObject({ disabled: false, ...step });
+});
 
-  test("§3.1/failures a step at the fifth failure disables the endpoint", () => {
-    const failureRun = ["a/1", "b/1", "c/1", "d/2"];
-    expect(nextHealth({ ...healthy, failureRun }, results("FF"), THRESHOLDS)).toEqual({
-      used: 1,
-      changed: true,
-      failureRun: [...failureRun, "d0/1"],
-      failedAt: at(10),
-      pausedUntil: null,
-      failingTold: false,
-      failingToldAt: null,
-      disabled: true,
-      notice: "endpoint.disabled",
-      noticeRun: [...failureRun, "d0/1"],
-    });
+test("§3.1/failures a step at the fifth failure disables the endpoint", () => {
+  const failureRun = ["a/1", "b/1", "c/1", "d/2"];
+  expect(nextHealth({ ...healthy, failureRun }, results("FF"), THRESHOLDS)).toEqual({
+    used: 1,
+    changed: true,
+    failureRun: [...failureRun, "d0/1"],
+    failedAt: at(10),
+    pausedUntil: null,
+    failingTold: false,
+    failingToldAt: null,
+    disabled: true,
+    notice: "endpoint.disabled",
+    noticeRun: [...failureRun, "d0/1"],
   });
+});
 
-  test("if failing is set to no less than disabling, there is only the notice of the disabling", () => {
-    for (const failingAfter of [5, 6]) {
-      const step = nextHealth(healthy, results("FFFFFF"), { ...THRESHOLDS, failingAfter });
-      expect(step).toMatchObject({ used: 5, notice: "endpoint.disabled" });
-    }
-  });
+test("if failing is set to no less than disabling, there is only the notice of the disabling", () => {
+  for (const failingAfter of [5, 6]) {
+    const step = nextHealth(healthy, results("FFFFFF"), { ...THRESHOLDS, failingAfter });
+    expect(step).toMatchObject({ used: 5, notice: "endpoint.disabled" });
+  }
+});
 
-  test("an endpoint with more failures than a new setting allows is disabled at its next failure", () => {
-    const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
-    const step = nextHealth(failing, results("F"), { pausesMs: [0], failingAfter: 1, disableAfter: 2 });
-    expect(step).toMatchObject({ disabled: true, notice: "endpoint.disabled", failureRun: ["a/1", "b/1"] });
-  });
+test("an endpoint with more failures than a new setting allows is disabled at its next failure", () => {
+  const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
+  const step = nextHealth(failing, results("F"), { pausesMs: [0], failingAfter: 1, disableAfter: 2 });
+  expect(step).toMatchObject({ disabled: true, notice: "endpoint.disabled", failureRun: ["a/1", "b/1"] });
+});
 
-  test("a step takes no account of other revisions, of disabled endpoints, or of a failure that it counted before", () => {
-    const unchanged = { used: 1, changed: false, notice: null };
-    expect(nextHealth({ ...healthy, revision: 2n }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
-    expect(nextHealth({ ...healthy, enabled: false }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
-    expect(nextHealth({ ...healthy, failureRun: ["d0/1"] }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
-  });
+test("a step takes no account of other revisions, of disabled endpoints, or of a failure that it counted before", () => {
+  const unchanged = { used: 1, changed: false, notice: null };
+  expect(nextHealth({ ...healthy, revision: 2n }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
+  expect(nextHealth({ ...healthy, enabled: false }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
+  expect(nextHealth({ ...healthy, failureRun: ["d0/1"] }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
 });
 
 test("attempts that overlap are one failure in a step, and what the receiver asks for makes the pause longer", () => {

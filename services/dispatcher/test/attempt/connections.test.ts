@@ -105,50 +105,48 @@ const dispatcher = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "herald-trust-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("trust", () => {
-  // Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
-  test("no environment variable can switch the check of certificates off", () => {
-    connections = createConnections(guard, extraAuthorities);
-    expect(connections.reused.options.rejectUnauthorized).toBe(true);
-    expect(connections.fresh.options.rejectUnauthorized).toBe(true);
-  });
+// Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
+test("no environment variable can switch the check of certificates off", () => {
+  connections = createConnections(guard, extraAuthorities);
+  expect(connections.reused.options.rejectUnauthorized).toBe(true);
+  expect(connections.fresh.options.rejectUnauthorized).toBe(true);
+});
 
-  test("a file of authorities that changes decides about new connections, and no session outlives its authority", async () => {
-    const other = await makeAuthority("Another authority");
-    const own = await wellBehavedReceiver(tls);
-    const others = await wellBehavedReceiver(await other.issue({ names: ["receiver.test"] }));
-    receivers = [own, others];
-    let nowMs = 0;
-    const authorities = authoritiesIn(extraAuthorities.current().ca ?? "", () => nowMs);
-    connections = createConnections(guard, authorities);
-    const { reused } = connections;
-    await visit(own, reused);
-    await expect(visit(others, reused)).rejects.toMatchObject({ code: UNKNOWN });
-    authorities.write(other.cert);
-    nowMs = 60_000;
-    await eventually(() => visit(others, reused));
-    // The connection that was open is used on; a new one would have a session of the authority that went.
-    await visit(own, reused);
-    for (const socket of idleOf(reused)) socket.destroy();
-    await eventually(() => expect(idleOf(reused)).toEqual([]));
-    await expect(visit(own, reused)).rejects.toMatchObject({ code: UNKNOWN });
-  });
+test("a file of authorities that changes decides about new connections, and no session outlives its authority", async () => {
+  const other = await makeAuthority("Another authority");
+  const own = await wellBehavedReceiver(tls);
+  const others = await wellBehavedReceiver(await other.issue({ names: ["receiver.test"] }));
+  receivers = [own, others];
+  let nowMs = 0;
+  const authorities = authoritiesIn(extraAuthorities.current().ca ?? "", () => nowMs);
+  connections = createConnections(guard, authorities);
+  const { reused } = connections;
+  await visit(own, reused);
+  await expect(visit(others, reused)).rejects.toMatchObject({ code: UNKNOWN });
+  authorities.write(other.cert);
+  nowMs = 60_000;
+  await eventually(() => visit(others, reused));
+  // The connection that was open is used on; a new one would have a session of the authority that went.
+  await visit(own, reused);
+  for (const socket of idleOf(reused)) socket.destroy();
+  await eventually(() => expect(idleOf(reused)).toEqual([]));
+  await expect(visit(own, reused)).rejects.toMatchObject({ code: UNKNOWN });
+});
 
-  test("regression: EXTRA_CA_FILE takes nothing away from what Node trusts, as NODE_EXTRA_CA_CERTS", async () => {
-    const company = await makeAuthority("Company");
-    receivers = [await wellBehavedReceiver(await company.issue({ names: ["receiver.test"] }))];
-    const [receiver] = receivers as [Receiver];
-    const NODE_EXTRA_CA_CERTS = join(folder, "company.pem");
-    writeFileSync(NODE_EXTRA_CA_CERTS, company.cert);
-    const EXTRA_CA_FILE = join(folder, "extra.pem");
-    writeFileSync(EXTRA_CA_FILE, extraAuthorities.current().ca ?? "");
-    for (const extra of [undefined, EXTRA_CA_FILE]) {
-      const args = ["--input-type=module", "--eval", VISIT, String(receiver.port), ...(extra ? [extra] : [])];
-      const environment = { ...process.env, NODE_EXTRA_CA_CERTS };
-      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dispatcher, env: environment });
-      expect(stdout).toBe("200");
-    }
-  });
+test("regression: EXTRA_CA_FILE takes nothing away from what Node trusts, as NODE_EXTRA_CA_CERTS", async () => {
+  const company = await makeAuthority("Company");
+  receivers = [await wellBehavedReceiver(await company.issue({ names: ["receiver.test"] }))];
+  const [receiver] = receivers as [Receiver];
+  const NODE_EXTRA_CA_CERTS = join(folder, "company.pem");
+  writeFileSync(NODE_EXTRA_CA_CERTS, company.cert);
+  const EXTRA_CA_FILE = join(folder, "extra.pem");
+  writeFileSync(EXTRA_CA_FILE, extraAuthorities.current().ca ?? "");
+  for (const extra of [undefined, EXTRA_CA_FILE]) {
+    const args = ["--input-type=module", "--eval", VISIT, String(receiver.port), ...(extra ? [extra] : [])];
+    const environment = { ...process.env, NODE_EXTRA_CA_CERTS };
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dispatcher, env: environment });
+    expect(stdout).toBe("200");
+  }
 });
 
 /** Requests that have come; whether the answer may go; answers that have gone. */

@@ -3,26 +3,24 @@ import { idempotencyKeyOf, requestHash } from "./keyed-request.ts";
 
 const keyOf = (...values: string[]) => idempotencyKeyOf({ headersDistinct: { "idempotency-key": values } });
 
-describe("idempotency keys", () => {
-  test("a request without the header has no idempotency key", () => {
-    expect(idempotencyKeyOf({ headersDistinct: {} })).toBeUndefined();
-  });
+test("a request without the header has no idempotency key", () => {
+  expect(idempotencyKeyOf({ headersDistinct: {} })).toBeUndefined();
+});
 
-  test.each(["8e03978e-40d5-43e8-bc93-6894a57f9324", '"quoted"', "x", "~".repeat(255)])(
-    "%j is an idempotency key, and is taken as it is",
-    (key) => expect(keyOf(key)).toBe(key),
-  );
+test.each(["8e03978e-40d5-43e8-bc93-6894a57f9324", '"quoted"', "x", "~".repeat(255)])(
+  "%j is an idempotency key, and is taken as it is",
+  (key) => expect(keyOf(key)).toBe(key),
+);
 
-  test.each([
-    ["an empty header", [""]],
-    ["256 characters", ["x".repeat(256)]],
-    ["a space", ["a b"]],
-    ["another letter than ASCII has", ["\u00e4"]],
-    ["a control character", ["a\u007f"]],
-    ["the header twice", ["a", "a"]],
-  ])("%s is no idempotency key", (_title, values) => {
-    expect(() => keyOf(...values)).toThrow(expect.objectContaining({ code: "idempotency_key_invalid" }));
-  });
+test.each([
+  ["an empty header", [""]],
+  ["256 characters", ["x".repeat(256)]],
+  ["a space", ["a b"]],
+  ["another letter than ASCII has", ["\u00e4"]],
+  ["a control character", ["a\u007f"]],
+  ["the header twice", ["a", "a"]],
+])("%s is no idempotency key", (_title, values) => {
+  expect(() => keyOf(...values)).toThrow(expect.objectContaining({ code: "idempotency_key_invalid" }));
 });
 
 describe("requests with one idempotency key", () => {

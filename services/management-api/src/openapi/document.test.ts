@@ -102,50 +102,48 @@ describe("formats of Herald's own", () => {
   });
 });
 
-describe("operations in the OpenAPI document", () => {
-  test.each(described)("$operationId has a summary, a description and a tag", ({ summary, description, tags }) => {
-    // A summary is a heading, a description one or more sentences that say more.
-    expect(summary).toMatch(/^[A-Z][^.]*$/);
-    expect(description).toMatch(/^[A-Z`].*\.$/s);
-    expect(description).not.toContain(summary);
-    expect(tags).toHaveLength(1);
-  });
+test.each(described)("$operationId has a summary, a description and a tag", ({ summary, description, tags }) => {
+  // A summary is a heading, a description one or more sentences that say more.
+  expect(summary).toMatch(/^[A-Z][^.]*$/);
+  expect(description).toMatch(/^[A-Z`].*\.$/s);
+  expect(description).not.toContain(summary);
+  expect(tags).toHaveLength(1);
+});
 
-  test("every tag of an operation is one that the document describes", () => {
-    const names = document.tags.map(({ name }) => name);
-    const used = new Set(
-      [...described, ...Object.values(document.webhooks).map(({ post }) => post)].flatMap(({ tags }) => tags),
-    );
-    expect([...used].sort()).toEqual([...names].sort());
-  });
+test("every tag of an operation is one that the document describes", () => {
+  const names = document.tags.map(({ name }) => name);
+  const used = new Set(
+    [...described, ...Object.values(document.webhooks).map(({ post }) => post)].flatMap(({ tags }) => tags),
+  );
+  expect([...used].sort()).toEqual([...names].sort());
+});
 
-  test("an operation names the permissions that its caller needs, for either way to authenticate", () => {
-    const VIEW = "integrations.view";
-    const both = (permissions: string[]) => [{ bearer: permissions }, { session: permissions }];
-    expect(byId.get("listWebhooks")?.security).toEqual(both([VIEW]));
-    expect(byId.get("deleteWebhook")?.security).toEqual(both([VIEW, "integrations.manage"]));
-    expect(byId.get("readSession")?.security).toEqual(both([]));
-  });
+test("an operation names the permissions that its caller needs, for either way to authenticate", () => {
+  const VIEW = "integrations.view";
+  const both = (permissions: string[]) => [{ bearer: permissions }, { session: permissions }];
+  expect(byId.get("listWebhooks")?.security).toEqual(both([VIEW]));
+  expect(byId.get("deleteWebhook")?.security).toEqual(both([VIEW, "integrations.manage"]));
+  expect(byId.get("readSession")?.security).toEqual(both([]));
+});
 
-  test("every operation describes what other methods of its path, and a bad expectation, are answered with", () => {
-    for (const { responses } of described) {
-      expect(responses[405]?.headers?.Allow?.required).toBe(true);
-      expect(responses[417]).toBeDefined();
-    }
-  });
+test("every operation describes what other methods of its path, and a bad expectation, are answered with", () => {
+  for (const { responses } of described) {
+    expect(responses[405]?.headers?.Allow?.required).toBe(true);
+    expect(responses[417]).toBeDefined();
+  }
+});
 
-  test("the body of a check may hold anything, since the answer says what is wrong with it", () => {
-    const schema = document.components.schemas.CheckWebhookRequest as Schema;
-    expect(problemsOf(schema, { name: 7, events: [], url: null })).toBeNull();
-    expect(problemsOf(schema, [])).not.toBeNull();
-  });
+test("the body of a check may hold anything, since the answer says what is wrong with it", () => {
+  const schema = document.components.schemas.CheckWebhookRequest as Schema;
+  expect(problemsOf(schema, { name: 7, events: [], url: null })).toBeNull();
+  expect(problemsOf(schema, [])).not.toBeNull();
+});
 
-  test("no schema of the OpenAPI document is left over", () => {
-    const text = JSON.stringify(document);
-    for (const name of Object.keys(document.components.schemas)) {
-      expect([name, text.includes(`"#/components/schemas/${name}"`)]).toEqual([name, true]);
-    }
-  });
+test("no schema of the OpenAPI document is left over", () => {
+  const text = JSON.stringify(document);
+  for (const name of Object.keys(document.components.schemas)) {
+    expect([name, text.includes(`"#/components/schemas/${name}"`)]).toEqual([name, true]);
+  }
 });
 
 describe("the OpenAPI document as it is published", () => {
@@ -209,19 +207,17 @@ describe("the OpenAPI document as it is published", () => {
   });
 });
 
-describe("what receivers get, in the OpenAPI document", () => {
-  test("the document has a request for each event", () => {
-    expect(Object.keys(document.webhooks)).toEqual(EVENT_TYPES);
-  });
+test("the document has a request for each event", () => {
+  expect(Object.keys(document.webhooks)).toEqual(EVENT_TYPES);
+});
 
-  test.each([true, false])("its headers are those that are sent; Standard Webhooks: %s", (standardWebhooks) => {
-    const settings = { headerPrefix: "X-Acme", standardWebhooks };
-    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const attempt = { deliveryId: "d", eventType: "e", startedAt: new Date(0), body: "{}", traceparent };
-    const sent = attemptHeaders(attempt, settings, "secret").filter((_, index) => index % 2 === 0);
-    const ofHttp = ["User-Agent", "Accept", "Content-Type", "Content-Length"];
-    expect(headerParameters(settings).map(({ name }) => name)).toEqual(sent.filter((name) => !ofHttp.includes(name)));
-  });
+test.each([true, false])("its headers are those that are sent; Standard Webhooks: %s", (standardWebhooks) => {
+  const settings = { headerPrefix: "X-Acme", standardWebhooks };
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const attempt = { deliveryId: "d", eventType: "e", startedAt: new Date(0), body: "{}", traceparent };
+  const sent = attemptHeaders(attempt, settings, "secret").filter((_, index) => index % 2 === 0);
+  const ofHttp = ["User-Agent", "Accept", "Content-Type", "Content-Length"];
+  expect(headerParameters(settings).map(({ name }) => name)).toEqual(sent.filter((name) => !ofHttp.includes(name)));
 });
 
 test("§2.4/fields §6/names the catalogue has a sample for each event, about the kind of entity that emitters name", () => {

@@ -170,34 +170,32 @@ function send(
   return client[operations[operation].method](query.size === 0 ? path : `${path}?${query}`, bodies[operation]);
 }
 
-describe("what a refusal says", () => {
-  test("§5.1 a refusal of an API key says that it can't authorize this, and what can", async () => {
-    const { body } = await (await api.as(null)).get("/webhooks").set("X-API-Key", "k").expect(401);
-    expect(body.detail).toMatch(/x-api-key.*API keys don't authorize.*Bearer/i);
-  });
+test("§5.1 a refusal of an API key says that it can't authorize this, and what can", async () => {
+  const { body } = await (await api.as(null)).get("/webhooks").set("X-API-Key", "k").expect(401);
+  expect(body.detail).toMatch(/x-api-key.*API keys don't authorize.*Bearer/i);
+});
 
-  test("§5.4 a 403 names everything that is missing", async () => {
-    const client = await api.as({ permissions: [], subscription: "none", modules: [], entitlements: [] });
-    const { body } = await client.post("/webhooks", settings()).expect(403);
-    expect(body.missing).toEqual([
-      "active subscription",
-      "module administration",
-      "permission integrations.view",
-      "permission integrations.manage",
-      "entitlement integrations",
-    ]);
-    for (const what of body.missing) expect(body.detail).toContain(what);
-  });
+test("§5.4 a 403 names everything that is missing", async () => {
+  const client = await api.as({ permissions: [], subscription: "none", modules: [], entitlements: [] });
+  const { body } = await client.post("/webhooks", settings()).expect(403);
+  expect(body.missing).toEqual([
+    "active subscription",
+    "module administration",
+    "permission integrations.view",
+    "permission integrations.manage",
+    "entitlement integrations",
+  ]);
+  for (const what of body.missing) expect(body.detail).toContain(what);
+});
 
-  test("§5.4 a caller without access gets a 401 or 403, even if the request itself is bad", async () => {
-    const viewer = await api.as({ permissions: [VIEW] });
-    await viewer.post("/webhooks", { name: 1 }).expect(403);
-    await viewer.put("/webhooks/nothing", {}).expect(403);
-    await (await api.as(null)).post("/webhooks").type("text/plain").send("x".repeat(1_000_000)).expect(401);
-  });
+test("§5.4 a caller without access gets a 401 or 403, even if the request itself is bad", async () => {
+  const viewer = await api.as({ permissions: [VIEW] });
+  await viewer.post("/webhooks", { name: 1 }).expect(403);
+  await viewer.put("/webhooks/nothing", {}).expect(403);
+  await (await api.as(null)).post("/webhooks").type("text/plain").send("x".repeat(1_000_000)).expect(401);
+});
 
-  test("§5.1 a refusal of an expired token says what to do", async () => {
-    const { body } = await (await api.as({ expiresInS: -60 })).get("/webhooks").expect(401);
-    expect(body.detail).toMatch(/Refresh/);
-  });
+test("§5.1 a refusal of an expired token says what to do", async () => {
+  const { body } = await (await api.as({ expiresInS: -60 })).get("/webhooks").expect(401);
+  expect(body.detail).toMatch(/Refresh/);
 });

@@ -15,63 +15,59 @@ beforeAll(async () => {
   bearer = `Authorization: Bearer ${await token({ organizationId: "own" })}`;
 });
 
-describe("credentials", () => {
-  test("several Authorization headers are refused, whichever of them is right", async () => {
-    for (const lines of [
-      [bearer, "Authorization: Bearer a.b.c"],
-      ["Authorization: Bearer a.b.c", bearer],
-      [bearer, bearer],
-    ]) {
-      const [answer] = await sendRaw(api.origin, head(`GET ${WEBHOOKS} HTTP/1.1`, ...lines, "Connection: close"));
-      expect([answer?.status, answer?.text]).toEqual([401, expect.stringContaining("several Authorization headers")]);
-    }
-  });
-
-  test.each([
-    ["a token of 64 KiB", 431, "a".repeat(65_536)],
-    ["a token of 1 MiB", 431, "a".repeat(1024 * 1024)],
-    ["a token of 12 KiB", 401, `${"a".repeat(12_000)}.b.c`],
-  ])("%s is a %d", async (_name, status, text) => {
-    const answers = await sendRaw(
-      api.origin,
-      head(`GET ${WEBHOOKS} HTTP/1.1`, `Authorization: Bearer ${text}`, "Connection: close"),
-    );
-    expect(answers.map((answer) => answer.status)).toEqual([status]);
-  });
-
-  test("regression: a request line beyond 16 KiB is answered as the OpenAPI document says", async () => {
-    const client = await api.as({ organizationId: "own" });
-    const { status, body } = await client.get(`/webhooks?name=${"x".repeat(20_000)}`);
-    expect([status, body.code]).toEqual([431, "headers_too_large"]);
-  });
+test("several Authorization headers are refused, whichever of them is right", async () => {
+  for (const lines of [
+    [bearer, "Authorization: Bearer a.b.c"],
+    ["Authorization: Bearer a.b.c", bearer],
+    [bearer, bearer],
+  ]) {
+    const [answer] = await sendRaw(api.origin, head(`GET ${WEBHOOKS} HTTP/1.1`, ...lines, "Connection: close"));
+    expect([answer?.status, answer?.text]).toEqual([401, expect.stringContaining("several Authorization headers")]);
+  }
 });
 
-describe("other sites", () => {
-  test("other sites get no header that lets them read an answer", async () => {
-    for (const method of ["GET", "OPTIONS", "POST"]) {
-      const response = await fetch(api.origin + WEBHOOKS, {
-        method,
-        headers: {
-          origin: "https://evil.example",
-          cookie: `herald_session=${await token()}`,
-          "access-control-request-method": "DELETE",
-          "access-control-request-headers": "authorization",
-          "access-control-request-private-network": "true",
-        },
-      });
-      expect([...response.headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
-    }
-  });
+test.each([
+  ["a token of 64 KiB", 431, "a".repeat(65_536)],
+  ["a token of 1 MiB", 431, "a".repeat(1024 * 1024)],
+  ["a token of 12 KiB", 401, `${"a".repeat(12_000)}.b.c`],
+])("%s is a %d", async (_name, status, text) => {
+  const answers = await sendRaw(
+    api.origin,
+    head(`GET ${WEBHOOKS} HTTP/1.1`, `Authorization: Bearer ${text}`, "Connection: close"),
+  );
+  expect(answers.map((answer) => answer.status)).toEqual([status]);
+});
 
-  test("the answer that holds a secret is kept in no cache and isn't compressed", async () => {
-    const client = await api.as({ organizationId: "own" });
-    const { headers, body } = await client.post("/webhooks", settings()).set("Accept-Encoding", "gzip, br");
-    expect(body.signingSecret).toEqual(expect.any(String));
-    expect(headers).toMatchObject({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
-    expect(headers).not.toHaveProperty("etag");
-    // Secret and chosen text, compressed together, would tell of each other by their length.
-    expect(headers).not.toHaveProperty("content-encoding");
-  });
+test("regression: a request line beyond 16 KiB is answered as the OpenAPI document says", async () => {
+  const client = await api.as({ organizationId: "own" });
+  const { status, body } = await client.get(`/webhooks?name=${"x".repeat(20_000)}`);
+  expect([status, body.code]).toEqual([431, "headers_too_large"]);
+});
+
+test("other sites get no header that lets them read an answer", async () => {
+  for (const method of ["GET", "OPTIONS", "POST"]) {
+    const response = await fetch(api.origin + WEBHOOKS, {
+      method,
+      headers: {
+        origin: "https://evil.example",
+        cookie: `herald_session=${await token()}`,
+        "access-control-request-method": "DELETE",
+        "access-control-request-headers": "authorization",
+        "access-control-request-private-network": "true",
+      },
+    });
+    expect([...response.headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+  }
+});
+
+test("the answer that holds a secret is kept in no cache and isn't compressed", async () => {
+  const client = await api.as({ organizationId: "own" });
+  const { headers, body } = await client.post("/webhooks", settings()).set("Accept-Encoding", "gzip, br");
+  expect(body.signingSecret).toEqual(expect.any(String));
+  expect(headers).toMatchObject({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
+  expect(headers).not.toHaveProperty("etag");
+  // Secret and chosen text, compressed together, would tell of each other by their length.
+  expect(headers).not.toHaveProperty("content-encoding");
 });
 
 describe("§5 paths", () => {

@@ -47,44 +47,42 @@ test.each(["other.test", "herald.test"])(
   },
 );
 
-describe("one request stays one", () => {
-  test("a body that looks like a request isn't taken for one, even if the body isn't read", async () => {
-    const request =
-      head(`POST ${WEBHOOKS} HTTP/1.1`, `Content-Length: ${smuggled.length}`, "Connection: close") + smuggled;
-    expect((await sendRaw(api.origin, request)).map(({ status }) => status)).toEqual([401]);
-  });
-
-  test("pipelined requests are answered in their order, each by its own credentials", async () => {
-    const list = (...headers: string[]) => head(`GET ${WEBHOOKS} HTTP/1.1`, ...headers);
-    const answers = await sendRaw(api.origin, list(bearer) + list() + list(bearer, "Connection: close"));
-    expect(answers.map(({ status }) => status)).toEqual([200, 401, 200]);
-  });
-
-  test.each(["h2c", "websocket", "TLS/1.0"])("an upgrade to %s isn't made", async (protocol) => {
-    const request = head(
-      `GET ${WEBHOOKS} HTTP/1.1`,
-      `Upgrade: ${protocol}`,
-      "Connection: Upgrade, HTTP2-Settings, close",
-    );
-    expect((await sendRaw(api.origin, request)).map(({ status }) => status)).not.toContain(101);
-  });
-
-  test("a tunnel isn't made", async () => {
-    const answers = await sendRaw(api.origin, "CONNECT 127.0.0.1:5432 HTTP/1.1\r\nHost: 127.0.0.1:5432\r\n\r\n");
-    expect(answers.filter(({ status }) => status < 400)).toEqual([]);
-  });
-
-  test.each(["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"])(
-    "the header %s doesn't override the method",
-    async (name) => {
-      const { endpoint } = await create(await api.as({ organizationId: "own" }));
-      const body = JSON.stringify({ version: endpoint.version, _method: "DELETE" });
-      const lines = [bearer, `${name}: DELETE`, "Content-Type: application/json", `Content-Length: ${body.length}`];
-      const request = head(`POST ${WEBHOOKS}/${endpoint.id}?_method=DELETE HTTP/1.1`, ...lines, "Connection: close");
-      expect((await sendRaw(api.origin, request + body)).map(({ status }) => status)).toEqual([405]);
-    },
-  );
+test("a body that looks like a request isn't taken for one, even if the body isn't read", async () => {
+  const request =
+    head(`POST ${WEBHOOKS} HTTP/1.1`, `Content-Length: ${smuggled.length}`, "Connection: close") + smuggled;
+  expect((await sendRaw(api.origin, request)).map(({ status }) => status)).toEqual([401]);
 });
+
+test("pipelined requests are answered in their order, each by its own credentials", async () => {
+  const list = (...headers: string[]) => head(`GET ${WEBHOOKS} HTTP/1.1`, ...headers);
+  const answers = await sendRaw(api.origin, list(bearer) + list() + list(bearer, "Connection: close"));
+  expect(answers.map(({ status }) => status)).toEqual([200, 401, 200]);
+});
+
+test.each(["h2c", "websocket", "TLS/1.0"])("an upgrade to %s isn't made", async (protocol) => {
+  const request = head(
+    `GET ${WEBHOOKS} HTTP/1.1`,
+    `Upgrade: ${protocol}`,
+    "Connection: Upgrade, HTTP2-Settings, close",
+  );
+  expect((await sendRaw(api.origin, request)).map(({ status }) => status)).not.toContain(101);
+});
+
+test("a tunnel isn't made", async () => {
+  const answers = await sendRaw(api.origin, "CONNECT 127.0.0.1:5432 HTTP/1.1\r\nHost: 127.0.0.1:5432\r\n\r\n");
+  expect(answers.filter(({ status }) => status < 400)).toEqual([]);
+});
+
+test.each(["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"])(
+  "the header %s doesn't override the method",
+  async (name) => {
+    const { endpoint } = await create(await api.as({ organizationId: "own" }));
+    const body = JSON.stringify({ version: endpoint.version, _method: "DELETE" });
+    const lines = [bearer, `${name}: DELETE`, "Content-Type: application/json", `Content-Length: ${body.length}`];
+    const request = head(`POST ${WEBHOOKS}/${endpoint.id}?_method=DELETE HTTP/1.1`, ...lines, "Connection: close");
+    expect((await sendRaw(api.origin, request + body)).map(({ status }) => status)).toEqual([405]);
+  },
+);
 
 describe("prototypes stay clean", () => {
   const pollution = '{"__proto__":{"polluted":1,"rotateSecret":true},"constructor":{"prototype":{"polluted":1}}}';

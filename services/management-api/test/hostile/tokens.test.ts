@@ -1,10 +1,9 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign as signWith } from "node:crypto";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { machineClock } from "@herald/common/runtime/clock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { tokenVerifier, type VerifyToken } from "../../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../../src/config.ts";
+import { KeyServer } from "../support/key-server.ts";
 import { AUDIENCE, environment, ISSUER, JWT_SECRET } from "../support/use-api.ts";
 
 /** Forged tokens, against each way of verifying them. Made by hand: no library would make these. */
@@ -48,37 +47,26 @@ function token(header: object, sign: Signer, payload: unknown = claims()): strin
   return `${input}.${sign(input).toString("base64url")}`;
 }
 
-let attacker: Server;
-let attackersUrl: string;
-let fetched = 0;
-let provider: Server;
+const [attacker, provider] = [new KeyServer(), new KeyServer()];
 let verifiers: Record<"keys of a server" | "a public key" | "a shared secret", VerifyToken>;
 
 beforeAll(async () => {
-  const attackersKey = { ...attackersRsa.publicKey.export({ format: "jwk" }), kid: "rsa", alg: "RS256", use: "sig" };
-  [attacker, attackersUrl] = await serve(() => {
-    fetched++;
-    return { keys: [attackersKey] };
-  });
-  const keys = [
+  attacker.keys = [{ ...attackersRsa.publicKey.export({ format: "jwk" }), kid: "rsa", alg: "RS256", use: "sig" }];
+  provider.keys = [
     { ...rsa.publicKey.export({ format: "jwk" }), kid: "rsa", alg: "RS256", use: "sig" },
     { ...ec.publicKey.export({ format: "jwk" }), kid: "ec", alg: "ES256", use: "sig" },
     { ...smallRsa.publicKey.export({ format: "jwk" }), kid: "small", alg: "RS256", use: "sig" },
     { kty: "oct", k: base64url("published by mistake, and known to all"), kid: "oct", alg: "HS256" },
   ];
-  let providersUrl: string;
-  [provider, providersUrl] = await serve(() => ({ keys }));
+  for (const server of [attacker, provider]) await server.start();
   verifiers = {
-    "keys of a server": verifier({ AUTH_JWKS_URL: providersUrl }),
+    "keys of a server": verifier({ AUTH_JWKS_URL: provider.url.href }),
     "a public key": verifier({ AUTH_PUBLIC_KEY: rsaPem }),
     "a shared secret": verifier({ AUTH_JWT_SECRET: JWT_SECRET }),
   };
 });
 afterAll(async () => {
-  for (const server of [attacker, provider]) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
+  for (const server of [attacker, provider]) await server.stop();
 });
 
 const RS256 = { alg: "RS256", kid: "rsa" };
@@ -128,8 +116,8 @@ const forged: Record<string, () => string> = {
       () => token({ alg: "RS256", kid }, signedByAttacker),
     ]),
   ),
-  "jku of the attacker": () => token({ ...RS256, jku: attackersUrl }, signedByAttacker),
-  "x5u of the attacker": () => token({ ...RS256, x5u: attackersUrl }, signedByAttacker),
+  "jku of the attacker": () => token({ ...RS256, jku: attacker.url.href }, signedByAttacker),
+  "x5u of the attacker": () => token({ ...RS256, x5u: attacker.url.href }, signedByAttacker),
   "a key inside": () => token({ alg: "RS256", jwk: attackersJwk }, signedByAttacker),
   "a key and its name inside": () => token({ ...RS256, jwk: { ...attackersJwk, kid: "rsa" } }, signedByAttacker),
   "a certificate inside": () => token({ ...RS256, x5c: ["AAAA"] }, signedByAttacker),
@@ -194,14 +182,14 @@ describe.each(["keys of a server", "a public key", "a shared secret"] as const)(
   test.each(Object.keys(forged))("no token passes: %s", async (name) => {
     const made = forged[name] as () => string;
     await expect(verifiers[way](made())).rejects.toMatchObject({ status: 401 });
-    expect(fetched).toBe(0);
+    expect(attacker.requests).toBe(0);
   });
 });
 
 test("§5.1 a token that isn't forged passes, so the table of forgeries can fail", async () => {
   for (const way of ["keys of a server", "a public key"] as const) {
     expect(await verifiers[way](good)).toMatchObject({ sub: "user-1" });
-    await verifiers[way](token({ ...RS256, typ: "at+jwt", jku: attackersUrl }, rs256));
+    await verifiers[way](token({ ...RS256, typ: "at+jwt", jku: attacker.url.href }, rs256));
     for (const typ of ["JWT", "jwt", "AT+JWT", "application/at+jwt"]) {
       await verifiers[way](token({ ...RS256, typ }, rs256));
     }
@@ -216,7 +204,7 @@ test("§5.1 a token that isn't forged passes, so the table of forgeries can fail
   }
   await verifiers["keys of a server"](token({ alg: "ES256", kid: "ec" }, es256));
   await verifiers["a shared secret"](token({ alg: "HS256" }, hs256(JWT_SECRET)));
-  expect(fetched).toBe(0);
+  expect(attacker.requests).toBe(0);
 });
 
 describe("§5.4 §7/401 a refused token is told from others by the reason that is so", () => {
@@ -264,12 +252,4 @@ describe("§5.4 §7/401 a refused token is told from others by the reason that i
 
 function verifier(settings: Record<string, string>): VerifyToken {
   return tokenVerifier(readManagementApiConfig(environment(settings)), machineClock);
-}
-
-async function serve(answer: () => object): Promise<[Server, string]> {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer()));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return [server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`];
 }

@@ -1,36 +1,26 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import { openDatabase } from "@herald/common/database/open-database";
 import { eventually } from "@herald/dev/harness/eventually";
-import { lockWaiters } from "@herald/dev/harness/use-database";
+import { lockWaiters, whileLocked as whileHeld } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 
-/** Holds what a statement locks while `act` runs, so that each request that needs it waits, and burns no CPU. */
+/** Holds what a statement locks, until `act` unlocks it or ends, so that each request that needs it waits, and burns no CPU. */
 async function whileLocked(lock: string, act: (unlock: () => Promise<void>) => Promise<void>): Promise<void> {
+  // The API keeps its connections.
   const holder = openDatabase(api.databaseUrl, { poolSize: 1 });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  try {
-    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
-    const held = holder.prisma.$transaction(
-      async (transaction) => {
-        await transaction.$executeRawUnsafe(lock);
-        locked();
-        await released;
-      },
-      { maxWait: 100_000, timeout: 100_000 },
-    );
-    await Promise.race([isLocked, held]);
-    await act(async () => {
+  let acted = Promise.resolve();
+  const held = whileHeld(holder.prisma, Prisma.raw(lock), () => {
+    acted = act(async () => {
       release();
       await held;
     });
-    release();
-    await held;
-  } finally {
-    release();
-    await holder.close();
-  }
+    return Promise.race([released, acted]);
+  });
+  await held.then(() => acted).finally(() => holder.close());
 }
 
 const tableLock = (table: string) => `lock table ${table} in access exclusive mode`;

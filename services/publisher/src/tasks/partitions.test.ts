@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { Partition } from "../sql/partitions.ts";
 import { DAY_MS, missingPartitions, startOf } from "./partitions.ts";
 
@@ -49,24 +49,22 @@ test.each([
   expect(highest).toBeLessThanOrEqual(most);
 });
 
-describe("with partitions of another length", () => {
-  test("the next partition begins where the last one ends, also if it has another length", () => {
-    const there = missing([], 30);
-    expect(missing(there, 740, later(1))).toEqual([{ first: "2026-11-30", end: "2026-12-17" }]);
-    expect(missing([{ first: "2026-11-01", end: "2026-11-28" }], 30)).toEqual([
-      { first: "2026-11-28", end: "2026-11-29" },
-      { first: "2026-11-29", end: "2026-11-30" },
-    ]);
-  });
+test("the next partition begins where the last one ends, also if it has another length", () => {
+  const there = missing([], 30);
+  expect(missing(there, 740, later(1))).toEqual([{ first: "2026-11-30", end: "2026-12-17" }]);
+  expect(missing([{ first: "2026-11-01", end: "2026-11-28" }], 30)).toEqual([
+    { first: "2026-11-28", end: "2026-11-29" },
+    { first: "2026-11-29", end: "2026-11-30" },
+  ]);
+});
 
-  test("a partition that fills a gap ends where the next one begins", () => {
-    const there = [
-      { first: "2026-11-20", end: "2026-11-22" },
-      { first: "2026-11-10", end: "2026-11-15" },
-    ];
-    expect(missing(there, 740)).toEqual([
-      { first: "2026-11-15", end: "2026-11-20" },
-      { first: "2026-11-22", end: "2026-12-09" },
-    ]);
-  });
+test("a partition that fills a gap ends where the next one begins", () => {
+  const there = [
+    { first: "2026-11-20", end: "2026-11-22" },
+    { first: "2026-11-10", end: "2026-11-15" },
+  ];
+  expect(missing(there, 740)).toEqual([
+    { first: "2026-11-15", end: "2026-11-20" },
+    { first: "2026-11-22", end: "2026-12-09" },
+  ]);
 });

@@ -442,72 +442,67 @@ describe("what is rendered", () => {
   });
 });
 
-describe("values that are refused", () => {
-  test("without any values the chart names everything that is missing, at once", () => {
-    const { status, stderr } = template([]);
-    expect(status).not.toBe(0);
-    const ofServices = ["managementApi", "publisher", "dispatcher"].flatMap((name) => [
-      `${name}.database`,
-      `${name}.broker`,
-    ]);
-    for (const name of [...ofServices, "databaseOwner", "secretKeys"]) {
-      expect(stderr).toContain(`secrets.${name}.name: name an existing Secret that holds`);
-    }
-    expect(stderr).toContain("managementApi.settings: set AUTH_JWKS_URL");
-    expect(stderr).toContain("managementApi.settings.SECRET_SEALING_KEY: say the public key");
-    expect(stderr).toContain("managementApi.settings.PUBLIC_ORIGIN: say where browsers see the admin page");
-    expect(stderr).toContain("networkPolicy.database.peers: say where it is");
-    expect(stderr).toContain("networkPolicy.apiClients: say who may call the management API");
-  });
+test("without any values the chart names everything that is missing, at once", () => {
+  const { status, stderr } = template([]);
+  expect(status).not.toBe(0);
+  const ofServices = ["managementApi", "publisher", "dispatcher"].flatMap((name) => [
+    `${name}.database`,
+    `${name}.broker`,
+  ]);
+  for (const name of [...ofServices, "databaseOwner", "secretKeys"]) {
+    expect(stderr).toContain(`secrets.${name}.name: name an existing Secret that holds`);
+  }
+  expect(stderr).toContain("managementApi.settings: set AUTH_JWKS_URL");
+  expect(stderr).toContain("managementApi.settings.SECRET_SEALING_KEY: say the public key");
+  expect(stderr).toContain("managementApi.settings.PUBLIC_ORIGIN: say where browsers see the admin page");
+  expect(stderr).toContain("networkPolicy.database.peers: say where it is");
+  expect(stderr).toContain("networkPolicy.apiClients: say who may call the management API");
+});
 
-  test("the chart refuses the parts of a DATABASE_URL that do not make a whole", () => {
-    const { status, stderr } = template(["everything.yaml"], ["--set", "secrets.databaseOwner.keys.username=user"]);
-    expect(status).not.toBe(0);
-    expect(stderr).toContain("secrets.databaseOwner.keys: name the keys of username and password");
-    expect(stderr).toContain("secrets.databaseOwner.host: say where PostgreSQL is");
-  });
+test("the chart refuses the parts of a DATABASE_URL that do not make a whole", () => {
+  const { status, stderr } = template(["everything.yaml"], ["--set", "secrets.databaseOwner.keys.username=user"]);
+  expect(status).not.toBe(0);
+  expect(stderr).toContain("secrets.databaseOwner.keys: name the keys of username and password");
+  expect(stderr).toContain("secrets.databaseOwner.host: say where PostgreSQL is");
+});
 
-  test.each([
-    ["settings.DATABASE_URL=postgres://u:p@h/d", "settings.DATABASE_URL: a secret doesn't belong into values"],
-    [
-      "dispatcher.autoscaling.enabled=true,dispatcher.autoscaling.minReplicas=30",
-      "minReplicas: is more than maxReplicas",
-    ],
-    [
-      "dispatcher.autoscaling.enabled=true",
-      "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits",
-    ],
-    [
-      "managementApi.autoscaling.enabled=true,managementApi.autoscaling.minReplicas=11",
-      "managementApi.autoscaling.minReplicas: is more",
-    ],
-    ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
-    ["dispatcher.settings.DENIED_NETWORKS=8.8.8.8", "dispatcher.settings.DENIED_NETWORKS: put these into"],
-    ["dispatcher.replica=3", "replica"],
-    ["secrets.publisher.database.name=Not A Name", "secrets/publisher/database/name|secrets.publisher.database.name"],
-    ["image.digest=latest", "image.digest|image/digest"],
-    ["settings.logLevel=debug", "logLevel"],
-    ["secrets.publisher.database.host=", "secrets.publisher.database.host: say where PostgreSQL is"],
-    ["managementApi.ingress.enabled=true", "managementApi.ingress.host: say the name"],
-    ["managementApi.route.enabled=true", "managementApi.route: say by host the name"],
-    ["dispatcher.pod.nodeSelectors.a=b", "nodeSelectors"],
-    [
-      "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
-      "relay.outboxes[0].networkPolicy: say by peers and port where the database of a is",
-    ],
-    [
-      "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
-      "relay.broker.name: name an existing Secret",
-    ],
-    ["relay.outboxes[0].name=a", "database"],
-    ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],
-    [
-      "caFiles.broker.secret=a,caFiles.broker.configMap=b",
-      "caFiles.broker: name a Secret or a ConfigMap, and not both",
-    ],
-  ])("the chart refuses --set %s", (set, message) => {
-    const { status, stderr } = template(["minimal.yaml"], ["--set", set]);
-    expect(status).not.toBe(0);
-    expect(stderr).toMatch(new RegExp(message.replace(/[()[\]]/g, "\\$&")));
-  });
+test.each([
+  ["settings.DATABASE_URL=postgres://u:p@h/d", "settings.DATABASE_URL: a secret doesn't belong into values"],
+  [
+    "dispatcher.autoscaling.enabled=true,dispatcher.autoscaling.minReplicas=30",
+    "minReplicas: is more than maxReplicas",
+  ],
+  [
+    "dispatcher.autoscaling.enabled=true",
+    "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits",
+  ],
+  [
+    "managementApi.autoscaling.enabled=true,managementApi.autoscaling.minReplicas=11",
+    "managementApi.autoscaling.minReplicas: is more",
+  ],
+  ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
+  ["dispatcher.settings.DENIED_NETWORKS=8.8.8.8", "dispatcher.settings.DENIED_NETWORKS: put these into"],
+  ["dispatcher.replica=3", "replica"],
+  ["secrets.publisher.database.name=Not A Name", "secrets/publisher/database/name|secrets.publisher.database.name"],
+  ["image.digest=latest", "image.digest|image/digest"],
+  ["settings.logLevel=debug", "logLevel"],
+  ["secrets.publisher.database.host=", "secrets.publisher.database.host: say where PostgreSQL is"],
+  ["managementApi.ingress.enabled=true", "managementApi.ingress.host: say the name"],
+  ["managementApi.route.enabled=true", "managementApi.route: say by host the name"],
+  ["dispatcher.pod.nodeSelectors.a=b", "nodeSelectors"],
+  [
+    "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
+    "relay.outboxes[0].networkPolicy: say by peers and port where the database of a is",
+  ],
+  [
+    "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
+    "relay.broker.name: name an existing Secret",
+  ],
+  ["relay.outboxes[0].name=a", "database"],
+  ["monitoring.podMonitor.enabled=true", "networkPolicy.scrapers: say where Prometheus is"],
+  ["caFiles.broker.secret=a,caFiles.broker.configMap=b", "caFiles.broker: name a Secret or a ConfigMap, and not both"],
+])("the chart refuses --set %s", (set, message) => {
+  const { status, stderr } = template(["minimal.yaml"], ["--set", set]);
+  expect(status).not.toBe(0);
+  expect(stderr).toMatch(new RegExp(message.replace(/[()[\]]/g, "\\$&")));
 });

@@ -10,6 +10,7 @@ import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stac
 import { projectFolder } from "@herald/dev/stack/folders";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { removePostgresData } from "@herald/dev/stack/postgres-programs";
+import { runToEnd } from "@herald/dev/stack/programs";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parse } from "yaml";
@@ -218,23 +219,13 @@ test("on the examples, set up in their order with the Secrets of the commands, H
 });
 
 /** The doctor's complaints. */
-function complaintsOf(settings: Record<string, string>, service: string): Promise<string[]> {
+async function complaintsOf(settings: Record<string, string>, service: string): Promise<string[]> {
   const main = join(projectFolder(), "packages/cli/dist/main.js");
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [main, "doctor", "--json", "--service", service],
-      { env: settings },
-      (_error, stdout) => {
-        const { findings } = JSON.parse(stdout) as { findings: { status: string }[] };
-        resolve(
-          findings
-            .filter(({ status }) => status === "fault" || status === "warning")
-            .map((finding) => JSON.stringify(finding)),
-        );
-      },
-    );
-  });
+  const command = [main, "doctor", "--json", "--service", service];
+  const { stdout } = await runToEnd(process.execPath, command, { env: settings });
+  const { findings } = JSON.parse(stdout) as { findings: { status: string }[] };
+  const wrong = findings.filter(({ status }) => status === "fault" || status === "warning");
+  return wrong.map((finding) => JSON.stringify(finding));
 }
 
 // These tests need no Helm. chart/chart.test.ts renders the chart and compares it with Kubernetes' schemas.

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
+import { runToEnd } from "@herald/dev/stack/programs";
 import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, withoutPnpm } from "../../../src/child.ts";
-import { findings, npmPackages } from "./tools.ts";
+import { npmPackages } from "./tools.ts";
 
 // A linter of others judges the OpenAPI document: docs/api/openapi.json, which is the served one by a test of its own.
 
@@ -20,7 +21,7 @@ async function faultsOf(document: object): Promise<string[]> {
   // It would report its use to its makers, and ask them for a newer version.
   const env = { ...withoutPnpm(), REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const args = ["lint", file, "--extends=recommended", "--format=json"];
-  const { stdout, stderr } = await findings(program, args, { cwd: folder, env });
+  const { stdout, stderr } = await runToEnd(program, args, { cwd: folder, env });
   if (!stdout.startsWith("{")) throw new Error(`redocly printed no JSON:\n${stdout}${stderr}`);
   const { problems } = JSON.parse(stdout) as {
     problems: { ruleId: string; message: string; location: { pointer?: string }[] }[];

@@ -5,13 +5,14 @@ import { fileURLToPath } from "node:url";
 import { EVENT_TYPES } from "@herald/contracts";
 import { insertDelivery } from "@herald/dev/harness/rows";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { runToEnd } from "@herald/dev/stack/programs";
 import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
 import { adminToken } from "../../../src/herald/api-client.ts";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
-import { findings, pythonPackages } from "./tools.ts";
+import { pythonPackages } from "./tools.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
 const PREFIX = "/api/organization/integration-operations";
@@ -56,7 +57,7 @@ test(
       writeFileSync(file, closed);
 
       const command = [join(commands, "schemathesis"), "--config-file", join(HERE, "schemathesis.toml"), "run", file];
-      const { code, stdout, stderr } = await findings(python, [...command, "--url", origin + PREFIX, "--no-color"], {
+      const { code, stdout, stderr } = await runToEnd(python, [...command, "--url", origin + PREFIX, "--no-color"], {
         cwd: folder,
         env: {
           ...env,

@@ -1,8 +1,6 @@
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
 import { askForProgram } from "@herald/dev/harness/stack-client";
 import { localFolder } from "@herald/dev/stack/folders";
 import { output, withoutPnpm } from "../../../src/child.ts";
@@ -61,16 +59,4 @@ async function fetchOnce(what: string, fetch: (folder: string) => Promise<void>)
     rmSync(work, { recursive: true, force: true });
   }
   return folder;
-}
-
-/** Runs a program to its end, whatever its exit code is: what it finds is in what it prints. */
-export async function findings(
-  program: string,
-  args: string[],
-  { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-  const ended = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
-  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  return { code, stdout, stderr };
 }

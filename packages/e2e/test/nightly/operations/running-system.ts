@@ -1,14 +1,13 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { migrate } from "@herald/common/database/migrate";
 import { certificates } from "@herald/dev/harness/certificates";
 import { type Link, startLink } from "@herald/dev/harness/link";
 import { askForRabbitmqServer } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { runToEnd } from "@herald/dev/stack/programs";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import pg from "pg";
 import type { HeraldTuning } from "../../../src/herald/in-process.ts";
@@ -140,12 +139,9 @@ export async function startSystem(
       async run(service, command) {
         if (service !== "herald") throw new Error(`The runbook runs a ${service}.`);
         const env = { PATH: process.env.PATH, ...settings };
-        const ran = promisify(execFile)(process.execPath, [HERALD, ...command], { env });
+        const { code, stdout, stderr } = await runToEnd(process.execPath, [HERALD, ...command], { env });
         // In an incident the doctor finds faults, and ends with 1: its table is what the operator asked for.
-        const { stdout } = await ran.catch((error) => {
-          if (error.code === 1 && error.stdout !== "") return error as { stdout: string };
-          throw error;
-        });
+        if (code !== 0 && !(code === 1 && stdout !== "")) throw new Error(`herald ${command.join(" ")}: ${stderr}`);
         return stdout;
       },
     };

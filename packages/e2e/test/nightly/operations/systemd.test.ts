@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +13,7 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { eventually } from "@herald/dev/harness/eventually";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { findOrInstall } from "@herald/dev/stack/install-package";
-import { findProgram, runProgram } from "@herald/dev/stack/programs";
+import { findProgram, runProgram, runToEnd } from "@herald/dev/stack/programs";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { managementApiSettings, problemsOfManagementApi } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
@@ -98,7 +97,7 @@ const servers: Server[] = [];
 afterAll(() => servers.forEach((server) => void server.close()));
 
 /** A program of the machine with other places, as a shell runs it. */
-function runScript(
+async function runScript(
   name: string,
   places: Record<string, string>,
   { args = [], environment = {} }: { args?: string[]; environment?: Record<string, string> } = {},
@@ -109,11 +108,8 @@ function runScript(
   writeFileSync(file, text);
   const command = name.endsWith(".mjs") ? process.execPath : (/^#!(.+)/.exec(text)?.[1] ?? "");
   const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, ...environment };
-  return new Promise((resolve) => {
-    execFile(command, [file, ...args], { env }, (error, stdout, stderr) =>
-      resolve([Number(error?.code ?? 0), stdout + stderr]),
-    );
-  });
+  const { code, stdout, stderr } = await runToEnd(command, [file, ...args], { env });
+  return [code ?? 0, stdout + stderr];
 }
 
 test("the herald command of one machine keeps the audit line in the journal, shows it as well, and ends as it ended", async () => {
@@ -141,18 +137,18 @@ describe("herald-check", () => {
     }
     return etc;
   }
-  const check = async (answers: Record<string, string>, environment: Record<string, string> = {}) => {
-    const etc = await settings({ all: answers });
-    const places = {
-      "/etc/herald": etc,
-      "/var/lib/herald-backup": backup(),
-      "/var/lib/postgresql": folder,
-      "/var/lib/rabbitmq": folder,
-      // The disk of the machine that runs this may be as full as it likes.
-      "-lt 85": "-lt 101",
-    };
-    return runScript("herald-check", places, { environment });
-  };
+  /** A machine with a disk of its own for backups, if it has `backups`. The disk of the one that runs this may be as full as it likes. */
+  const check = async (services: Record<string, Record<string, string>>, { backups = false, environment = {} } = {}) =>
+    runScript(
+      "herald-check",
+      {
+        "/etc/herald": await settings(services),
+        ...(backups && { "/var/lib/herald-backup": backup(), "/var/lib/rabbitmq": folder }),
+        "/var/lib/postgresql": backups ? folder : "/nowhere",
+        "-lt 85": "-lt 101",
+      },
+      { environment },
+    );
   const makeBackup = () => {
     mkdirSync(backup(), { recursive: true });
     writeFileSync(join(backup(), "herald-2026-01-31T000000Z.dump"), "");
@@ -160,72 +156,58 @@ describe("herald-check", () => {
 
   test("finds nothing where all is well, and notes a backup on the database's disk", async () => {
     makeBackup();
-    expect(await check(calm)).toEqual([0, expect.stringContaining("on the disk of the database")]);
+    const found = await check({ all: calm }, { backups: true });
+    expect(found).toEqual([0, expect.stringContaining("on the disk of the database")]);
   });
 
   test("fails with every problem: what is not ready, what waits, what was rejected, and a backup that is late", async () => {
     rmSync(backup(), { recursive: true, force: true });
-    const [code, text] = await check({
-      "/metrics":
-        'herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} 400\n' +
-        'herald_oldest_due_delivery_age_seconds{waits_for="receiver",service="publisher"} 9000\n' +
-        'herald_queue_messages{queue="inbox",service="publisher"} 1001\n' +
-        'herald_oldest_event_age_seconds{service="publisher"} 61\n' +
-        'herald_queue_messages{queue="rejected",service="publisher"} 3\n' +
-        'herald_oldest_unstored_result_seconds{service="dispatcher"} 62\n' +
-        'herald_blocking_sessions{service="publisher"} 1\n' +
-        'herald_endpoints{state="quarantined",service="publisher"} 6\n' +
-        'herald_shards{state="stopped",service="publisher"} 256\n' +
-        'herald_partitions_ahead{service="publisher"} 2\n' +
-        'herald_retention_last_pass_timestamp_seconds{service="publisher"} 1700000000.123\n',
-    });
+    const problems: [series: string, value: string, problem: string][] = [
+      [
+        'oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"}',
+        "400",
+        "A delivery has waited for Herald for 400 s",
+      ],
+      ['queue_messages{queue="inbox",service="publisher"}', "1001", "1001 events wait to be stored"],
+      ['oldest_event_age_seconds{service="publisher"}', "61", "An event has waited for 61 s to be stored"],
+      ['queue_messages{queue="rejected",service="publisher"}', "3", "3 events were rejected"],
+      ['oldest_unstored_result_seconds{service="dispatcher"}', "62", "The result of an attempt has waited for 62 s"],
+      ['blocking_sessions{service="publisher"}', "1", "Another session has locks that Herald waits for"],
+      [
+        'endpoints{state="quarantined",service="publisher"}',
+        "6",
+        "The signing secrets of 6 endpoints cannot be opened",
+      ],
+      ['shards{state="stopped",service="publisher"}', "256", "Dispatching is stopped"],
+      ['partitions_ahead{service="publisher"}', "2", "Only 2 days ahead have partitions"],
+      [
+        'retention_last_pass_timestamp_seconds{service="publisher"}',
+        "1700000000.123",
+        "Nothing has been erased for two days",
+      ],
+    ];
+    const ofReceivers = 'herald_oldest_due_delivery_age_seconds{waits_for="receiver",service="publisher"} 9000\n';
+    const metrics = problems.map(([series, value]) => `herald_${series} ${value}\n`).join("");
+    const [code, text] = await check({ all: { "/metrics": ofReceivers + metrics } }, { backups: true });
     expect(code).toBe(1);
-    for (const problem of [
-      "Herald's all is not ready",
-      "A delivery has waited for Herald for 400 s",
-      "1001 events wait to be stored",
-      "An event has waited for 61 s to be stored",
-      "3 events were rejected",
-      "The result of an attempt has waited for 62 s",
-      "Another session has locks that Herald waits for",
-      "The signing secrets of 6 endpoints cannot be opened",
-      "Dispatching is stopped",
-      "Only 2 days ahead have partitions",
-      "Nothing has been erased for two days",
-      "no backup of the last two days",
-    ]) {
+    for (const problem of ["all is not ready", "no backup of the last two days", ...problems.map(([, , each]) => each)])
       expect(text).toContain(problem);
-    }
     expect(text).not.toContain("9000");
   });
 
-  test.each<[string, Record<string, string>, string[]]>([
-    ["nothing answers", {}, ["Herald's all is not ready", "/metrics of all does not answer"]],
-    ["/metrics does not answer", { "/readyz": "{}" }, ["/metrics of all does not answer"]],
-    [
-      "nothing says what waits",
-      { ...calm, "/metrics": "herald_shards 1\n" },
-      ["/metrics of all does not say what waits"],
-    ],
-    ["only /readyz does not answer", { "/metrics": NOTHING_WAITS }, ["Herald's all is not ready"]],
-  ])("fails where %s, as a unit too", async (_, answers, problems) => {
-    makeBackup();
-    rmSync(join(folder, "told"), { force: true });
-    const [code, text] = await check(answers, { STATE_DIRECTORY: folder });
-    expect(code).toBe(1);
-    expect(text.split("\n").filter((line) => !/^(curl: .*|)$/.test(line))).toEqual(
-      problems.map((problem) => expect.stringContaining(problem)),
-    );
-    rmSync(join(folder, "told"), { force: true });
-  });
-
   const others = { "/readyz": "{}", "/metrics": "herald_build_info 1\n" };
-  const neverErased = (startedAt: number) => ({
-    ...calm,
-    "/metrics": `${NOTHING_WAITS}process_start_time_seconds{service="publisher"} ${startedAt}\nherald_retention_last_pass_timestamp_seconds{service="publisher"} 0\n`,
-  });
+  const saying = (metrics: string) => ({ ...calm, "/metrics": NOTHING_WAITS + metrics });
+  const neverErased = (startedAt: number) =>
+    saying(
+      `process_start_time_seconds{service="publisher"} ${startedAt}\nherald_retention_last_pass_timestamp_seconds{service="publisher"} 0\n`,
+    );
+  const SILENT = ["Herald's all is not ready", "/metrics of all does not answer"];
   test.each<[string, Record<string, Record<string, string>>, string[]]>([
-    ["all answer", { publisher: calm, dispatcher: others, "management-api": others }, []],
+    ["nothing answers", { all: {} }, SILENT],
+    ["/metrics does not answer", { all: { "/readyz": "{}" } }, SILENT.slice(1)],
+    ["nothing says what waits", { all: others }, ["/metrics of all does not say what waits"]],
+    ["only /readyz does not answer", { all: { "/metrics": NOTHING_WAITS } }, SILENT.slice(0, 1)],
+    ["separate services all answer", { publisher: calm, dispatcher: others, "management-api": others }, []],
     ["this machine has dispatchers only", { dispatcher: others }, []],
     ["one is silent", { publisher: calm, dispatcher: {} }, ["dispatcher is not ready", "/metrics of dispatcher does"]],
     [
@@ -236,7 +218,7 @@ describe("herald-check", () => {
     [
       "two say the same",
       {
-        publisher: { ...calm, "/metrics": `${NOTHING_WAITS}herald_blocking_sessions 1\n` },
+        publisher: saying("herald_blocking_sessions 1\n"),
         dispatcher: { ...others, "/metrics": "herald_blocking_sessions 1\n" },
       },
       ["Another session has locks"],
@@ -248,9 +230,8 @@ describe("herald-check", () => {
     ],
     ["a publisher has just started", { publisher: neverErased(Math.floor(Date.now() / 1_000)) }, []],
     ["no service has settings", {}, ["No service of Herald has its settings in"]],
-  ])("looks at each service where services are separate: %s", async (_, services, problems) => {
-    const places = { "/etc/herald": await settings(services), "/var/lib/postgresql": "/nowhere", "-lt 85": "-lt 101" };
-    const [code, text] = await runScript("herald-check", places);
+  ])("looks at each service, and says what is wrong with it: %s", async (_, services, problems) => {
+    const [code, text] = await check(services);
     expect(code).toBe(problems.length > 0 ? 1 : 0);
     expect(text.split("\n").filter((line) => !/^(curl: .*|)$/.test(line))).toEqual(
       problems.map((problem) => expect.stringContaining(problem)),
@@ -262,8 +243,8 @@ describe("herald-check", () => {
     const told = join(folder, "told");
     const waits = (seconds: number) =>
       `herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} ${seconds}\n`;
-    const look = async (metrics: string) =>
-      await check({ ...calm, "/metrics": NOTHING_WAITS + metrics }, { STATE_DIRECTORY: folder });
+    const look = (metrics: string) =>
+      check({ all: saying(metrics) }, { backups: true, environment: { STATE_DIRECTORY: folder } });
     expect(await look("")).toEqual([0, ""]);
     expect(await look(waits(400))).toEqual([1, "A delivery has waited for Herald for 400 s.\n"]);
     expect(await look(waits(1_300.5))).toEqual([0, ""]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type CollectedSpan, startCollector } from "@herald/dev/harness/otlp-collector";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeEach, expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
@@ -102,25 +102,6 @@ test("an attempt without an answer has the kind of its failure, and no status", 
   expect(error).not.toBe("");
 });
 
-test("a trace that the emitter does not record is not recorded, nor are its retries, and the receiver gets that flag", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ status: 500 });
-  await emitter.emit(environment.event(), { traceparent: `00-${EMITTER_TRACE}-${EMITTER_SPAN}-00` });
-  await eventually(() => expect(receiver.requests).toHaveLength(1));
-  await environment.settled();
-  await environment.advanceToNextAttempts(endpoint.id);
-  await eventually(() => expect(receiver.requests).toHaveLength(2));
-  await environment.settled();
-  for (const { headers } of receiver.requests) expect(headers.traceparent).toMatch(/-00$/);
-  expect(receiver.requests[0]?.headers.traceparent).toContain(EMITTER_TRACE);
-
-  // A recorded one behind it shows that all there was has been exported.
-  await emitter.emit(environment.event());
-  await eventually(() => expect(processing()).toHaveLength(1));
-  expect(collector.spans.filter(({ traceId }) => traceId === EMITTER_TRACE)).toEqual([]);
-});
-
 test("a manual delivery's attempt is a part of its request's trace, which continues its caller's", async () => {
   const { api, receiver, herald } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
@@ -145,30 +126,16 @@ test("a manual delivery's attempt is a part of its request's trace, which contin
   expect(receiver.requests[0]?.headers.traceparent).toBe(traceparentOf(attempt));
 });
 
-describe("without a collector", () => {
-  // Nothing listens there.
-  const away = useTestEnvironment({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" } });
-
-  test("a collector that is away holds up no delivery, and no stop", async () => {
-    const { api, receiver, emitter, herald } = away;
-    await api.create({ url: receiver.url });
-    await emitter.emit(away.event());
-    await eventually(() => expect(receiver.requests).toHaveLength(1));
-    await away.settled();
-    await herald.stop();
-  });
-
-  test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
-    const program = `
-      import { registerHooks } from "node:module";
-      const loaded = [];
-      registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
-      await import(${JSON.stringify(join(projectFolder(), "packages/cli/dist/serve/start-serve.js"))});
-      console.log(JSON.stringify(loaded));`;
-    const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
-    const loaded = JSON.parse(printed) as string[];
-    expect(loaded.some((url) => url.includes("/service/open-process.js"))).toBe(true);
-    // prom-client loads the API, which does nothing by itself.
-    expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
-  });
+test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    await import(${JSON.stringify(join(projectFolder(), "packages/cli/dist/serve/start-serve.js"))});
+    console.log(JSON.stringify(loaded));`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  const loaded = JSON.parse(printed) as string[];
+  expect(loaded.some((url) => url.includes("/service/open-process.js"))).toBe(true);
+  // prom-client loads the API, which does nothing by itself.
+  expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
 });

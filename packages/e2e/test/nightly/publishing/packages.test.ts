@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { EVENT_TYPES } from "@herald/contracts";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { output, withoutPnpm } from "../../../src/child.ts";
 import { entriesOf, LIBRARIES, packPackages } from "../../support/pack.ts";
 import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 
@@ -155,27 +154,7 @@ const projects = { commonjs: join(folder, "commonjs"), module: join(folder, "mod
 const TYPESCRIPT = "typescript@5.9.3";
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function run(
-  cwd: string,
-  command: string,
-  args: string[],
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<string> {
-  try {
-    return (await promisify(execFile)(command, args, { cwd, env })).stdout;
-  } catch (error) {
-    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
-  }
-}
-
-/** A consumer's environment: without the variables that pnpm sets for the programs that it runs. */
-function plainEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_config_(?!registry|cache)|NODE_OPTIONS|INIT_CWD)/i.test(name),
-  );
-  return { ...Object.fromEntries(own), ...more };
-}
+const run = (cwd: string, command: string, args: string[], env?: NodeJS.ProcessEnv) => output(command, args, cwd, env);
 
 function versionOf(dependency: string): string {
   const catalog = readFileSync(join(projectFolder(), "pnpm-workspace.yaml"), "utf8");
@@ -188,7 +167,7 @@ beforeAll(async () => {
   const others = ["express", "pg", "typescript", "@types/node", "@types/express", "@types/pg"];
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
   const wanted = [...tarballs, ...others.map((name) => `${name}@${versionOf(name)}`)];
-  await run(consumer, "npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...wanted], plainEnvironment());
+  await run(consumer, "npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...wanted], withoutPnpm());
   writeFileSync(
     join(consumer, "tsconfig.json"),
     JSON.stringify({
@@ -215,35 +194,35 @@ beforeAll(async () => {
 async function makeProjects(tarballs: string[]): Promise<void> {
   const { commonjs, module } = projects;
   mkdirSync(commonjs);
-  await run(commonjs, "npm", ["init", "-y"], plainEnvironment());
+  await run(commonjs, "npm", ["init", "-y"], withoutPnpm());
   const named = ["jest", "@jest/globals", "@types/node"];
   const others = named.map((name) => `${name}@${versionOf(name)}`);
   const quiet = ["--no-audit", "--no-fund", "--prefer-offline"];
-  await run(commonjs, "npm", ["install", ...quiet, ...tarballs, TYPESCRIPT, ...others], plainEnvironment());
+  await run(commonjs, "npm", ["install", ...quiet, ...tarballs, TYPESCRIPT, ...others], withoutPnpm());
   writeFileSync(join(commonjs, "service.ts"), SERVICE);
   writeFileSync(join(commonjs, "service.test.ts"), SERVICE_TEST);
   writeFileSync(join(commonjs, "same.cjs"), SAME);
   cpSync(commonjs, module, { recursive: true });
-  await run(commonjs, "npm", ["pkg", "set", "type=commonjs"], plainEnvironment());
-  await run(module, "npm", ["pkg", "set", "type=module"], plainEnvironment());
+  await run(commonjs, "npm", ["pkg", "set", "type=commonjs"], withoutPnpm());
+  await run(module, "npm", ["pkg", "set", "type=module"], withoutPnpm());
 }
 
 test(
   "the published packages' declarations and READMEs type-check and compile at a consumer's",
   async () => {
-    await run(consumer, "node_modules/.bin/tsc", ["-p", "."], plainEnvironment());
+    await run(consumer, "node_modules/.bin/tsc", ["-p", "."], withoutPnpm());
   },
   INSTALL_TIMEOUT_MS,
 );
 
 test("the emitter's README works: events reach the exchange, directly and by the outbox", async () => {
-  const env = plainEnvironment({ AMQP_URL: broker.url, DATABASE_URL: db.url });
+  const env = { ...withoutPnpm(), AMQP_URL: broker.url, DATABASE_URL: db.url };
   const seen = JSON.parse(await run(consumer, process.execPath, ["out/emits.js"], env)) as { type: string }[];
   expect(seen.map(({ type }) => type)).toEqual(["WorkItemCompleted", "WorkItemCompleted"]);
 });
 
 test("the receiver's README works: it verifies, refuses and accepts once", async () => {
-  const env = plainEnvironment({ DATABASE_URL: db.url, WEBHOOK_SECRET: "a secret" });
+  const env = { ...withoutPnpm(), DATABASE_URL: db.url, WEBHOOK_SECRET: "a secret" };
   expect(JSON.parse(await run(consumer, process.execPath, ["out/receives.js"], env))).toEqual({
     statuses: [204, 401, 204, 204],
     saved: ["WorkItemCompleted"],
@@ -254,9 +233,9 @@ test("the receiver's README works: it verifies, refuses and accepts once", async
 
 test("npx --no -- herald-listen runs the installed command, as the documents write it", async () => {
   // --no fetches nothing: it is the one that is installed here.
-  const help = await run(consumer, "npx", ["--no", "--", "herald-listen", "check", "--help"], plainEnvironment());
+  const help = await run(consumer, "npx", ["--no", "--", "herald-listen", "check", "--help"], withoutPnpm());
   expect(help).toContain("herald-listen check --url URL");
-  expect(await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment())).toContain(
+  expect(await run(consumer, "node_modules/.bin/herald-listen", ["--help"], withoutPnpm())).toContain(
     "herald-listen [--url URL",
   );
 });
@@ -267,7 +246,7 @@ test("require and import give the very same in Node, so that an error of one is 
     entriesOf(join(installed, name)).map((entry) => entry.replace(".", `@herald/${name}`)),
   );
   expect(entries).toContain("@herald/emitter/outbox");
-  const same = JSON.parse(await run(projects.commonjs, process.execPath, ["same.cjs", ...entries], plainEnvironment()));
+  const same = JSON.parse(await run(projects.commonjs, process.execPath, ["same.cjs", ...entries], withoutPnpm()));
   expect(same).toEqual(Object.fromEntries(entries.map((entry) => [entry, true])));
 });
 
@@ -275,12 +254,7 @@ test("the JSON Schema of each event is in the package of contracts, for require 
   const names = EVENT_TYPES.flatMap((type) => [`events/${type}`, `requests/${type}`]);
   const program = `for (const name of process.argv.slice(1)) console.log(require("@herald/contracts/schemas/" + name + ".json").$id)`;
   for (const project of Object.values(projects)) {
-    const ids = await run(
-      project,
-      process.execPath,
-      ["--input-type=commonjs", "-e", program, ...names],
-      plainEnvironment(),
-    );
+    const ids = await run(project, process.execPath, ["--input-type=commonjs", "-e", program, ...names], withoutPnpm());
     expect(ids.trim().split("\n")).toEqual(names.map((name) => `urn:herald:schemas:${name.replace("/", ":")}`));
   }
 });
@@ -297,7 +271,7 @@ test.each<[keyof typeof projects, string, NodeJS.ProcessEnv]>([
       ...["--module", module, "--moduleResolution", resolution, "--target", "es2022", "--types", "node"],
       ...["--strict", "--skipLibCheck", "--outDir", "out", "service.ts", "service.test.ts"],
     ]);
-    await run(project, "node_modules/.bin/jest", ["--rootDir", "out", ...PATIENT], { ...plainEnvironment(), ...env });
+    await run(project, "node_modules/.bin/jest", ["--rootDir", "out", ...PATIENT], { ...withoutPnpm(), ...env });
   },
   INSTALL_TIMEOUT_MS,
 );
