@@ -99,186 +99,186 @@ const attemptsLeft = async () =>
   (await db.database.prisma.deliveryAttempt.findMany()).map(({ deliveryId }) => deliveryId).sort();
 
 test("partitions go whole when their last day has been over for 30 days", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDays(400, 31, 30, 29);
-    await eventAndDelivery(endpoint, 400);
-    await eventAndDelivery(endpoint, 31, { state: "exhausted" });
-    const kept = await eventAndDelivery(endpoint, 30);
-    expect(await run()).toEqual({ ...NOTHING, partition: 2 });
-    expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
-    expect(await deliveriesLeft()).toEqual([kept.id]);
-    expect(await eventsLeft()).toEqual([kept.key]);
-    expect(await attemptsLeft()).toEqual([kept.id]);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDays(400, 31, 30, 29);
+  await eventAndDelivery(endpoint, 400);
+  await eventAndDelivery(endpoint, 31, { state: "exhausted" });
+  const kept = await eventAndDelivery(endpoint, 30);
+  expect(await run()).toEqual({ ...NOTHING, partition: 2 });
+  expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
+  expect(await deliveriesLeft()).toEqual([kept.id]);
+  expect(await eventsLeft()).toEqual([kept.key]);
+  expect(await attemptsLeft()).toEqual([kept.id]);
 });
 
 test("a partition that can't be dropped delays no other, and goes at a later pass", async () => {
-    const { prisma } = db.database;
-    await makeDays(42, 41, 40);
-    await prisma.$transaction(
-      async (reader) => {
-        await reader.$queryRawUnsafe(`select from delivery_${dayOf(daysAgo(42)).replaceAll("-", "")}`);
-        expect((await run()).partition).toBe(2);
-      },
-      { timeout: 60_000 },
-    );
-    expect(await daysLeft()).toEqual([dayOf(daysAgo(42))]);
-    expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
-    expect((await run()).partition).toBe(1);
+  const { prisma } = db.database;
+  await makeDays(42, 41, 40);
+  await prisma.$transaction(
+    async (reader) => {
+      await reader.$queryRawUnsafe(`select from delivery_${dayOf(daysAgo(42)).replaceAll("-", "")}`);
+      expect((await run()).partition).toBe(2);
+    },
+    { timeout: 60_000 },
+  );
+  expect(await daysLeft()).toEqual([dayOf(daysAgo(42))]);
+  expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
+  expect((await run()).partition).toBe(1);
 });
 
 test("several publishers at once drop each partition once, and none fails", async () => {
-    await makeDays(44, 43, 42, 41, 40);
-    const done = await Promise.all([run(), run(), run()]);
-    expect(done.reduce((sum, { partition }) => sum + partition, 0)).toBe(5);
-    expect(await daysLeft()).toEqual([]);
+  await makeDays(44, 43, 42, 41, 40);
+  const done = await Promise.all([run(), run(), run()]);
+  expect(done.reduce((sum, { partition }) => sum + partition, 0)).toBe(5);
+  expect(await daysLeft()).toEqual([]);
 });
 
 test("unfinished deliveries expire when they are 30 days old, are counted by endpoint, and go with their partition", async () => {
-    const [endpoint, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
-    await makeDays(41, 40, 30, 29);
-    for (let count = 0; count < 25; count++) await eventAndDelivery(endpoint, 41, { state: "pending" });
-    await eventAndDelivery(endpoint, 40, { state: "pending" });
-    await delivery(other, 40, { state: "pending", body: "{}" });
-    const young = await eventAndDelivery(endpoint, 29, { state: "pending" });
-    expect(await run()).toEqual({ ...NOTHING, partition: 2, expired: 27 });
-    expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
-    expect(await deliveriesLeft()).toEqual([young.id]);
-    expect(await stateOf(young.id)).toBe("pending");
-    expect(await dueLeft()).toBe(1);
-    const recorded = await recordedOf(endpoint);
-    expect(await countRecorded(endpoint)).toBe(26);
-    const { organizationId, name, url } = endpoint;
-    for (const row of recorded) {
-      expect(row).toMatchObject({ state: "expired", organizationId, endpointName: name, endpointUrl: url });
-    }
-    expect(Math.min(...recorded.map(({ firstAt }) => firstAt.getTime()))).toBe(daysAgo(41).getTime());
-    expect(Math.max(...recorded.map(({ lastAt }) => lastAt.getTime()))).toBe(daysAgo(40).getTime());
-    expect(await recordedOf(other)).toMatchObject([{ deliveries: 1, firstAt: daysAgo(40), lastAt: daysAgo(40) }]);
-    expect(await registry.metrics()).toContain("herald_expired_deliveries_total 27");
+  const [endpoint, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
+  await makeDays(41, 40, 30, 29);
+  for (let count = 0; count < 25; count++) await eventAndDelivery(endpoint, 41, { state: "pending" });
+  await eventAndDelivery(endpoint, 40, { state: "pending" });
+  await delivery(other, 40, { state: "pending", body: "{}" });
+  const young = await eventAndDelivery(endpoint, 29, { state: "pending" });
+  expect(await run()).toEqual({ ...NOTHING, partition: 2, expired: 27 });
+  expect(await daysLeft()).toEqual([dayOf(daysAgo(30)), dayOf(daysAgo(29))]);
+  expect(await deliveriesLeft()).toEqual([young.id]);
+  expect(await stateOf(young.id)).toBe("pending");
+  expect(await dueLeft()).toBe(1);
+  const recorded = await recordedOf(endpoint);
+  expect(await countRecorded(endpoint)).toBe(26);
+  const { organizationId, name, url } = endpoint;
+  for (const row of recorded) {
+    expect(row).toMatchObject({ state: "expired", organizationId, endpointName: name, endpointUrl: url });
+  }
+  expect(Math.min(...recorded.map(({ firstAt }) => firstAt.getTime()))).toBe(daysAgo(41).getTime());
+  expect(Math.max(...recorded.map(({ lastAt }) => lastAt.getTime()))).toBe(daysAgo(40).getTime());
+  expect(await recordedOf(other)).toMatchObject([{ deliveries: 1, firstAt: daysAgo(40), lastAt: daysAgo(40) }]);
+  expect(await registry.metrics()).toContain("herald_expired_deliveries_total 27");
 });
 
 test("an expired delivery stays while its partition has days that are not too old", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDaysBetween(40, 29);
-    const old = await eventAndDelivery(endpoint, 31, { state: "pending", attemptCount: 2 });
-    const succeeded = await eventAndDelivery(endpoint, 31);
-    const young = await eventAndDelivery(endpoint, 29.5, { state: "pending" });
-    expect(await run()).toEqual({ ...NOTHING, expired: 1 });
-    expect([await stateOf(old.id), await stateOf(succeeded.id), await stateOf(young.id)]).toEqual([
-      "expired",
-      "succeeded",
-      "pending",
-    ]);
-    expect((await db.database.prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([young.id]);
-    expect(await run()).toEqual(NOTHING);
-    expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDaysBetween(40, 29);
+  const old = await eventAndDelivery(endpoint, 31, { state: "pending", attemptCount: 2 });
+  const succeeded = await eventAndDelivery(endpoint, 31);
+  const young = await eventAndDelivery(endpoint, 29.5, { state: "pending" });
+  expect(await run()).toEqual({ ...NOTHING, expired: 1 });
+  expect([await stateOf(old.id), await stateOf(succeeded.id), await stateOf(young.id)]).toEqual([
+    "expired",
+    "succeeded",
+    "pending",
+  ]);
+  expect((await db.database.prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([young.id]);
+  expect(await run()).toEqual(NOTHING);
+  expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
 });
 
 test("each expired delivery is counted once by several publishers at once", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDaysBetween(40, 29);
-    for (let count = 0; count < 60; count++) await eventAndDelivery(endpoint, 35, { state: "pending" });
-    const done = await Promise.all([run(), run(), run()]);
-    expect(done.reduce((sum, { expired }) => sum + expired, 0)).toBe(60);
-    expect(await countRecorded(endpoint)).toBe(60);
-    expect(await dueLeft()).toBe(0);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDaysBetween(40, 29);
+  for (let count = 0; count < 60; count++) await eventAndDelivery(endpoint, 35, { state: "pending" });
+  const done = await Promise.all([run(), run(), run()]);
+  expect(done.reduce((sum, { expired }) => sum + expired, 0)).toBe(60);
+  expect(await countRecorded(endpoint)).toBe(60);
+  expect(await dueLeft()).toBe(0);
 });
 
 test("an expired delivery of a deleted endpoint has no notice", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDays(40);
-    await eventAndDelivery(endpoint, 40, { state: "pending" });
-    await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
-    expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
-    expect(await dueLeft()).toBe(0);
-    expect(await recordedOf(endpoint)).toEqual([]);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDays(40);
+  await eventAndDelivery(endpoint, 40, { state: "pending" });
+  await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
+  expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
+  expect(await dueLeft()).toBe(0);
+  expect(await recordedOf(endpoint)).toEqual([]);
 });
 
 test("a due row whose delivery is gone, since a pass missed it, is ended and counted by the next pass", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await db.database.prisma.due.create({
-      data: { shard: shardOf(endpoint.id), deliveryId: idAt(daysAgo(40)), endpointId: endpoint.id, dueAt: NOW },
-    });
-    expect(await run()).toEqual({ ...NOTHING, expired: 1 });
-    expect(await dueLeft()).toBe(0);
-    expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await db.database.prisma.due.create({
+    data: { shard: shardOf(endpoint.id), deliveryId: idAt(daysAgo(40)), endpointId: endpoint.id, dueAt: NOW },
+  });
+  expect(await run()).toEqual({ ...NOTHING, expired: 1 });
+  expect(await dueLeft()).toBe(0);
+  expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
 });
 
 test("a delivery that a settlement ends at the same moment is left to the settlement", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    await makeDaysBetween(41, 29);
-    const { id } = await eventAndDelivery(endpoint, 40, { state: "pending" });
-    let expiring: Promise<unknown> | undefined;
-    // It is written, but not committed, when the delivery expires.
-    await prisma.$transaction(async (settlement) => {
-      await settlement.due.deleteMany({ where: { deliveryId: id } });
-      await settlement.delivery.update({ where: { id }, data: { state: "succeeded" } });
-      expiring = run();
-      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
-    });
-    expect(await expiring).toEqual(NOTHING);
-    expect(await stateOf(id)).toBe("succeeded");
-    expect(await recordedOf(endpoint)).toEqual([]);
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  await makeDaysBetween(41, 29);
+  const { id } = await eventAndDelivery(endpoint, 40, { state: "pending" });
+  let expiring: Promise<unknown> | undefined;
+  // It is written, but not committed, when the delivery expires.
+  await prisma.$transaction(async (settlement) => {
+    await settlement.due.deleteMany({ where: { deliveryId: id } });
+    await settlement.delivery.update({ where: { id }, data: { state: "succeeded" } });
+    expiring = run();
+    await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+  });
+  expect(await expiring).toEqual(NOTHING);
+  expect(await stateOf(id)).toBe("succeeded");
+  expect(await recordedOf(endpoint)).toEqual([]);
 });
 
 test("a delivery that a settlement postpones at the same moment expires once, then or at the next pass", async () => {
-    const { prisma } = db.database;
-    const endpoint = await insertEndpoint(prisma);
-    await makeDaysBetween(41, 29);
-    const { id } = await eventAndDelivery(endpoint, 40, { state: "pending" });
-    let expiring: ReturnType<typeof run> | undefined;
-    await prisma.$transaction(async (settlement) => {
-      await settlement.due.updateMany({ where: { deliveryId: id }, data: { dueAt: daysAgo(-1) } });
-      expiring = run();
-      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
-    });
-    const first = await expiring;
-    expect((first?.expired ?? 0) + (await run()).expired).toBe(1);
-    expect(await stateOf(id)).toBe("expired");
-    expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  await makeDaysBetween(41, 29);
+  const { id } = await eventAndDelivery(endpoint, 40, { state: "pending" });
+  let expiring: ReturnType<typeof run> | undefined;
+  await prisma.$transaction(async (settlement) => {
+    await settlement.due.updateMany({ where: { deliveryId: id }, data: { dueAt: daysAgo(-1) } });
+    expiring = run();
+    await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+  });
+  const first = await expiring;
+  expect((first?.expired ?? 0) + (await run()).expired).toBe(1);
+  expect(await stateOf(id)).toBe("expired");
+  expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
 });
 
 test("a delivery that can't expire keeps its partition, but not old changes and resends", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDays(40);
-    await eventAndDelivery(endpoint, 40, { state: "pending" });
-    await insertResend(db.database.prisma, endpoint, { startedAt: daysAgo(40), state: "finished" });
-    const queries = beforePages(() => Promise.reject(new Error("a page that fails")));
-    expect(await run({ queries })).toEqual({ ...NOTHING, resend: 1 });
-    expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
-    expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
-    expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDays(40);
+  await eventAndDelivery(endpoint, 40, { state: "pending" });
+  await insertResend(db.database.prisma, endpoint, { startedAt: daysAgo(40), state: "finished" });
+  const queries = beforePages(() => Promise.reject(new Error("a page that fails")));
+  expect(await run({ queries })).toEqual({ ...NOTHING, resend: 1 });
+  expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
+  expect(await registry.metrics()).toContain('herald_task_failures_total{task="retention"} 1');
+  expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
 });
 
 test("expiring goes on page by page after a process that was killed: each delivery expires, and is counted once", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDays(40);
-    for (let count = 0; count < 30; count++) await eventAndDelivery(endpoint, 40, { state: "pending" });
-    let pages = 0;
-    // PostgreSQL carries the second page out, and its answer is lost.
-    const queries = queriesAround(db.database.queries, "from due", {
-      after: () => (++pages === 2 ? Promise.reject(new Error("killed")) : undefined),
-    });
-    expect(await run({ queries })).toEqual({ ...NOTHING, expired: 10 });
-    expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 10 });
-    expect(await countRecorded(endpoint)).toBe(30);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDays(40);
+  for (let count = 0; count < 30; count++) await eventAndDelivery(endpoint, 40, { state: "pending" });
+  let pages = 0;
+  // PostgreSQL carries the second page out, and its answer is lost.
+  const queries = queriesAround(db.database.queries, "from due", {
+    after: () => (++pages === 2 ? Promise.reject(new Error("killed")) : undefined),
+  });
+  expect(await run({ queries })).toEqual({ ...NOTHING, expired: 10 });
+  expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 10 });
+  expect(await countRecorded(endpoint)).toBe(30);
 });
 
 test("a stop ends the expiring after the page under way", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDays(40);
-    for (let count = 0; count < 30; count++) await delivery(endpoint, 40, { state: "pending" });
-    const stopping = new AbortController();
-    await run({ signal: stopping.signal, queries: beforePages(() => stopping.abort()) });
-    expect(await dueLeft()).toBe(20);
-    expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDays(40);
+  for (let count = 0; count < 30; count++) await delivery(endpoint, 40, { state: "pending" });
+  const stopping = new AbortController();
+  await run({ signal: stopping.signal, queries: beforePages(() => stopping.abort()) });
+  expect(await dueLeft()).toBe(20);
+  expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
 });
 
 test("a page costs by its size, not by the rows that are kept or wait", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await makeDaysBetween(41, 29);
-    await db.database.prisma.$executeRaw`
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await makeDaysBetween(41, 29);
+  await db.database.prisma.$executeRaw`
       with stored as (
         insert into delivery (id, endpoint_id, organization_id, event_type, state, created_at)
         select (left(${firstIdAt(daysAgo(40))}::text, 24) || lpad(number::text, 12, '0'))::uuid, ${endpoint.id}::uuid, 'acme',
@@ -288,10 +288,10 @@ test("a page costs by its size, not by the rows that are kept or wait", async ()
       )
       insert into due (shard, delivery_id, endpoint_id, due_at)
       select shard_of(${endpoint.id}::uuid), id, ${endpoint.id}::uuid, ${daysAgo(40)}::timestamptz + row_number() over () * interval '1 second' from stored`;
-    await db.database.prisma.$executeRawUnsafe("analyze delivery, due");
-    const page = { after: null, endedBefore: daysAgo(30), pageSize: 100 };
-    // Some pages for each row that ends; the tables have some thousand.
-    expect(await pagesRead(db.database.queries, (queries) => expireDue(queries, page))).toBeLessThan(2_500);
+  await db.database.prisma.$executeRawUnsafe("analyze delivery, due");
+  const page = { after: null, endedBefore: daysAgo(30), pageSize: 100 };
+  // Some pages for each row that ends; the tables have some thousand.
+  expect(await pagesRead(db.database.queries, (queries) => expireDue(queries, page))).toBeLessThan(2_500);
 });
 
 test("old rows outside the history go page by page: changes and resends after 30 days, events that were not taken after their window", async () => {

@@ -53,35 +53,35 @@ test("a trace context is handed on, and what is none is left out", () => {
 const SECRET = Buffer.alloc(32, 7).toString("base64");
 
 test("§4.3.4 §8/signature-length the signature is sha256= and 64 lowercase hexadecimal characters, 71 in all", () => {
-    const signature = serviceSignature(SECRET, "1700000000", "{}");
-    expect(signature).toMatch(/^sha256=[0-9a-f]{64}$/);
-    expect(signature).toHaveLength(71);
+  const signature = serviceSignature(SECRET, "1700000000", "{}");
+  expect(signature).toMatch(/^sha256=[0-9a-f]{64}$/);
+  expect(signature).toHaveLength(71);
 });
 
 // Made with: printf '1700000000.{"a":"é"}' | openssl dgst -sha256 -hmac <the secret's text>
 test("§4.3.1 §4.3.3 the signature is over the timestamp text, a dot and the raw body", () => {
-    expect(serviceSignature(SECRET, "1700000000", '{"a":"é"}')).toBe(
-      "sha256=b02e265dc464e4a1ad3769775e73138c3e4c5c2887136395d8789d487db64704",
-    );
+  expect(serviceSignature(SECRET, "1700000000", '{"a":"é"}')).toBe(
+    "sha256=b02e265dc464e4a1ad3769775e73138c3e4c5c2887136395d8789d487db64704",
+  );
 });
 
 test("§4.3.2 §2.3/text the secret's literal text is the key: not decoded, not trimmed", () => {
-    const message = "1700000000.{}";
-    const literal = createHmac("sha256", Buffer.from(SECRET, "utf8")).update(message).digest("hex");
-    expect(serviceSignature(SECRET, "1700000000", "{}")).toBe(`sha256=${literal}`);
-    expect(serviceSignature(` ${SECRET} `, "1700000000", "{}")).not.toBe(`sha256=${literal}`);
+  const message = "1700000000.{}";
+  const literal = createHmac("sha256", Buffer.from(SECRET, "utf8")).update(message).digest("hex");
+  expect(serviceSignature(SECRET, "1700000000", "{}")).toBe(`sha256=${literal}`);
+  expect(serviceSignature(` ${SECRET} `, "1700000000", "{}")).not.toBe(`sha256=${literal}`);
 });
 
 test("§4.3.1 a body signs the same as text and as its UTF-8 bytes, line breaks, escapes and NUL included", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), (body) => {
-        expect(serviceSignature(SECRET, "1", body)).toBe(serviceSignature(SECRET, "1", Buffer.from(body, "utf8")));
-      }),
-    );
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), (body) => {
+      expect(serviceSignature(SECRET, "1", body)).toBe(serviceSignature(SECRET, "1", Buffer.from(body, "utf8")));
+    }),
+  );
 });
 
 test("§4.1.4 other whitespace is another signature: nothing is normalized", () => {
-    expect(serviceSignature(SECRET, "1", '{"a":1}')).not.toBe(serviceSignature(SECRET, "1", '{ "a": 1 }'));
+  expect(serviceSignature(SECRET, "1", '{"a":1}')).not.toBe(serviceSignature(SECRET, "1", '{ "a": 1 }'));
 });
 
 test("the standardwebhooks library accepts the signature, given the signing secret as it was shown", () => {

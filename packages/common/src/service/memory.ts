@@ -1,4 +1,6 @@
 import { totalmem } from "node:os";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { MIB, memorySettings } from "../config/common-settings.ts";
 import { ConfigError, readConfig } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
@@ -130,4 +132,14 @@ export function boundHeap(): void {
   ];
   const args = [process.execPath, ...bounds, ...process.execArgv, program, ...words];
   process.execve(process.execPath, args, { ...ALLOCATOR, ...process.env });
+}
+
+/**
+ * Gives back what the start took for new objects, up to 25 MiB of a process: V8 keeps it otherwise, also in a process that has little to do from then on.
+ * Node offers this collection only by a flag of V8.
+ */
+export function collectAfterStart(): void {
+  setFlagsFromString("--expose-gc");
+  const collect: NodeJS.GCFunction = runInNewContext("gc");
+  collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }

@@ -1,6 +1,7 @@
 import { CONFIG_EXIT_CODE, ConfigError } from "../config/read-config.ts";
 import type { Log } from "../telemetry/log.ts";
 import { heraldVersion } from "../telemetry/metrics.ts";
+import { collectAfterStart } from "./memory.ts";
 
 export interface Service {
   log: Log;
@@ -67,6 +68,7 @@ export async function runService(name: string, start: () => Promise<Omit<Service
     const fault = nodeFault(process.versions.node);
     if (fault) throw new ConfigError([fault]);
     service = await start();
+    collectAfterStart();
     service.log.info("started", { version: heraldVersion(), node: process.versions.node, pid: process.pid });
     if (stopRequested) await stop(stopRequested);
   } catch (error) {

@@ -92,6 +92,22 @@ test.each<[string, Record<string, string>, string[]]>([
   expect(run(environment, flags).flags).toEqual(flags);
 });
 
+test("what a start took for new objects is given back", () => {
+  const measured = `import { collectAfterStart } from ${JSON.stringify(new URL("memory.ts", import.meta.url).href)};
+    import { getHeapSpaceStatistics } from "node:v8";
+    const mibForNew = () => getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space").physical_space_size / 2 ** 20;
+    const kept = Array.from({ length: 400_000 }, (_, index) => ({ index }));
+    const before = mibForNew();
+    collectAfterStart();
+    console.log(JSON.stringify([kept.length, before, mibForNew()]));`;
+  const flags = ["--conditions=herald-source", "--input-type=module", "--max-semi-space-size=16"];
+  const output = execFileSync(process.execPath, [...flags, "--eval", measured], { encoding: "utf8" });
+  const [kept, before, after] = JSON.parse(output) as [number, number, number];
+  expect(kept).toBe(400_000);
+  expect(before).toBeGreaterThan(8);
+  expect(after).toBeLessThan(2);
+});
+
 const engines = (service: string): string =>
   JSON.parse(readFileSync(new URL(`../../../../services/${service}/package.json`, import.meta.url), "utf8")).engines
     .node;

@@ -49,97 +49,97 @@ async function failsLater(
 
 // Under load most receivers do: the head is enough for their decision, or their answer overtakes the end of the request.
 test("regression: a connection is kept whose receiver answers before it has read the whole request", async () => {
-    receiver = await scriptedReceiver(tls, (socket) => socket.write(OK));
-    sending = sender({ extraAuthorities });
-    for (let i = 0; i < 3; i++) expect(await send({ body: "x".repeat(8 << 20) })).toMatchObject({ statusCode: 200 });
-    expect(receiver.accepted()).toBe(1);
+  receiver = await scriptedReceiver(tls, (socket) => socket.write(OK));
+  sending = sender({ extraAuthorities });
+  for (let i = 0; i < 3; i++) expect(await send({ body: "x".repeat(8 << 20) })).toMatchObject({ statusCode: 200 });
+  expect(receiver.accepted()).toBe(1);
 });
 
 test("endpoints of one host share a connection, also after failures", async () => {
-    receiver = await wellBehavedReceiver(tls, ({ url }, response) =>
-      response.writeHead(url === "/a" ? 200 : 500).end("x"),
-    );
-    sending = sender({ extraAuthorities });
-    for (const path of ["a", "b", "a"]) await send({ url: `https://receiver.test:${receiver.port}/${path}` });
-    expect(receiver.accepted()).toBe(1);
+  receiver = await wellBehavedReceiver(tls, ({ url }, response) =>
+    response.writeHead(url === "/a" ? 200 : 500).end("x"),
+  );
+  sending = sender({ extraAuthorities });
+  for (const path of ["a", "b", "a"]) await send({ url: `https://receiver.test:${receiver.port}/${path}` });
+  expect(receiver.accepted()).toBe(1);
 });
 
 test("names of one address share no connection", async () => {
-    receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraAuthorities });
-    expect(await send()).toMatchObject({ statusCode: 200 });
-    const other = `https://other.test:${receiver.port}/`;
-    expect(await send({ url: other })).toMatchObject({ errorSummary: "certificate is for another name" });
+  receiver = await wellBehavedReceiver(tls);
+  sending = sender({ extraAuthorities });
+  expect(await send()).toMatchObject({ statusCode: 200 });
+  const other = `https://other.test:${receiver.port}/`;
+  expect(await send({ url: other })).toMatchObject({ errorSummary: "certificate is for another name" });
 });
 
 test("a connection goes to a name's next address if the first refuses", async () => {
-    receiver = await wellBehavedReceiver(tls);
-    const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
-    const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
-    sending = sender({ extraAuthorities, addresses, resolve: async () => answer });
-    expect(await send()).toMatchObject({ statusCode: 200 });
-    answer.pop();
-    answer.push({ address: "127.0.0.3", family: 4 });
-    expect(await send({ url: `https://other.test:${receiver.port}/` })).toMatchObject({
-      errorSummary: "connection refused",
-    });
+  receiver = await wellBehavedReceiver(tls);
+  const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
+  const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
+  sending = sender({ extraAuthorities, addresses, resolve: async () => answer });
+  expect(await send()).toMatchObject({ statusCode: 200 });
+  answer.pop();
+  answer.push({ address: "127.0.0.3", family: 4 });
+  expect(await send({ url: `https://other.test:${receiver.port}/` })).toMatchObject({
+    errorSummary: "connection refused",
+  });
 });
 
 test.each(["timeout=1", "max=9, Timeout = 1", 'timeout="1"'])(
-    "a connection is closed before the time at which its receiver said that it would close it, and not used until then: Keep-Alive: %s",
-    async (announced) => {
-      receiver = await wellBehavedReceiver(tls, (_request, response) =>
-        response.writeHead(200, { "keep-alive": announced }).end(),
-      );
-      sending = sender({ extraAuthorities });
-      for (let i = 0; i < 2; i++) await send();
-      expect(receiver.accepted()).toBe(2);
-      await eventually(() => expect(receiver.open()).toBe(0));
-    },
+  "a connection is closed before the time at which its receiver said that it would close it, and not used until then: Keep-Alive: %s",
+  async (announced) => {
+    receiver = await wellBehavedReceiver(tls, (_request, response) =>
+      response.writeHead(200, { "keep-alive": announced }).end(),
+    );
+    sending = sender({ extraAuthorities });
+    for (let i = 0; i < 2; i++) await send();
+    expect(receiver.accepted()).toBe(2);
+    await eventually(() => expect(receiver.open()).toBe(0));
+  },
 );
 
 test.each(WAYS)("connections resume their TLS session: %s", async (way) => {
-    let resumed = 0;
-    receiver = await scriptedReceiver(tls, (socket) => {
-      if (socket.isSessionReused()) resumed += 1;
-      socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
-    });
-    sending = await through(way, { extraAuthorities });
-    for (let i = 0; i < 3; i++) {
-      await send();
-      await eventually(() => expect(receiver.open()).toBe(0));
-    }
-    expect(resumed).toBe(2);
+  let resumed = 0;
+  receiver = await scriptedReceiver(tls, (socket) => {
+    if (socket.isSessionReused()) resumed += 1;
+    socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+  });
+  sending = await through(way, { extraAuthorities });
+  for (let i = 0; i < 3; i++) {
+    await send();
+    await eventually(() => expect(receiver.open()).toBe(0));
+  }
+  expect(resumed).toBe(2);
 });
 
 test.each(WAYS)(
-    "regression: an idle connection holds nothing of the request that it was opened for: %s",
-    async (way) => {
-      receiver = await wellBehavedReceiver(tls);
-      sending = await through(way, { extraAuthorities });
-      const sendOne = async () => {
-        const body = Buffer.from("a body");
-        await send({ body });
-        return new WeakRef(body);
-      };
-      const body = await sendOne();
-      setFlagsFromString("--expose-gc");
-      const collectGarbage = runInNewContext("gc") as () => void;
-      await eventually(() => {
-        collectGarbage();
-        expect(body.deref()).toBeUndefined();
-      });
-      expect(receiver.open()).toBe(1);
-    },
+  "regression: an idle connection holds nothing of the request that it was opened for: %s",
+  async (way) => {
+    receiver = await wellBehavedReceiver(tls);
+    sending = await through(way, { extraAuthorities });
+    const sendOne = async () => {
+      const body = Buffer.from("a body");
+      await send({ body });
+      return new WeakRef(body);
+    };
+    const body = await sendOne();
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    await eventually(() => {
+      collectGarbage();
+      expect(body.deref()).toBeUndefined();
+    });
+    expect(receiver.open()).toBe(1);
+  },
 );
 
 test("all connections close with the sender", async () => {
-    receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraAuthorities });
-    await Promise.all(Array.from({ length: 5 }, () => send()));
-    expect(receiver.open()).toBe(5);
-    await sending.close();
-    await eventually(() => expect(receiver.open()).toBe(0));
+  receiver = await wellBehavedReceiver(tls);
+  sending = sender({ extraAuthorities });
+  await Promise.all(Array.from({ length: 5 }, () => send()));
+  expect(receiver.open()).toBe(5);
+  await sending.close();
+  await eventually(() => expect(receiver.open()).toBe(0));
 });
 
 describe("a connection that was closed while it was idle", () => {
