@@ -56,18 +56,24 @@ export async function readTrail(
 
 /** A row as the API shows it, with the settings that it changed and no others. */
 export function toChange(row: ChangeRow): EndpointChange {
-  const { id, revision, changedAt, before, after, delivered, ...rest } = row;
+  const { before, after } = row;
   // Two lists of events in another order are two settings: the order is the admin's.
   const isSame = (name: (typeof names)[number]) => JSON.stringify(before?.[name]) === JSON.stringify(after?.[name]);
   const touched = names.filter((name) => before === null || after === null || !isSame(name));
   return {
-    ...rest,
-    version: versionOf(revision),
-    changedAtUtc: toUtc(changedAt),
+    endpointId: row.endpointId,
+    endpointName: row.endpointName,
+    version: versionOf(row.revision),
+    changedAtUtc: toUtc(row.changedAt),
     kind: kindOf(row),
+    changedBy: row.changedBy,
+    name: row.name,
+    subject: row.subject,
     before: before && only(before, touched),
     after: after && only(after, touched),
-    delivered: delivered === null ? null : { deliveryId: id, eventType: delivered },
+    secretReplaced: row.secretReplaced,
+    resent: row.resent,
+    delivered: row.delivered === null ? null : { deliveryId: row.id, eventType: row.delivered },
   };
 }
 
