@@ -136,10 +136,10 @@ function faultOf({ downSince, lastAnswerAt, session, signInUrl }: Connection): P
       actions: <RefetchButton>Try now</RefetchButton>,
       children: (
         <p>
-          It stopped answering <Time iso={iso(downSince)} />.{" "}
+          It stopped answering <Time iso={new Date(downSince).toISOString()} />.{" "}
           {lastAnswerAt === null ? null : (
             <>
-              What you see is from <Time iso={iso(lastAnswerAt)} />.{" "}
+              What you see is from <Time iso={new Date(lastAnswerAt).toISOString()} />.{" "}
             </>
           )}
           The page asks again every few seconds; what you have typed stays.
@@ -191,8 +191,4 @@ function faultOf({ downSince, lastAnswerAt, session, signInUrl }: Connection): P
       </p>
     ),
   };
-}
-
-function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -113,6 +113,23 @@ test("axe finds nothing on screens with a problem, a question or a secret, in ei
   await environment.api.delete(endpoint.id);
 });
 
+test("what a finger hits in a list of a phone is 44 px high", async () => {
+  const page = await environment.signIn("/deliveries?period=24h", {
+    isMobile: true,
+    hasTouch: true,
+    viewport: { width: 360, height: 740 },
+  });
+  await page.getByRole("button", { name: "Filters" }).click();
+  const small = await page
+    .locator("[class*=_tab_], search :is(label, button, select, input[type=text])")
+    .evaluateAll((all) =>
+      all
+        .map((each) => [each.textContent, each.getBoundingClientRect().height] as const)
+        .filter(([, height]) => height < 44),
+    );
+  expect(small).toEqual([]);
+});
+
 test("a browser that asks for less motion gets none", async () => {
   const { id, deliveryIds } = scenes.population.healthy;
   const page = await environment.signIn(`/webhooks/${id}/deliveries/${deliveryIds[0]}`, { reducedMotion: "reduce" });

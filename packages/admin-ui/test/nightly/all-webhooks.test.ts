@@ -138,3 +138,37 @@ test("the tabs are one line on a phone, with the current one in sight; the filte
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
   await environment.api.delete(endpoint.id);
 });
+
+test("on a phone the filters are one line, and those that are set are seen below it", async () => {
+  const page = await environment.signIn("", { viewport: { width: 360, height: 740 } });
+  await page.goto(`${environment.pageUrl}/deliveries?outcome=expired`);
+  const bar = page.getByRole("search").last();
+  const height = async () => (await bar.boundingBox())?.height;
+  const chosen = bar.getByText("Too old");
+  await chosen.waitFor();
+  expect(await height()).toBeLessThan(80);
+  const [inner, outer] = await Promise.all([chosen.boundingBox(), bar.getByRole("group").boundingBox()]);
+  expect(inner?.x).toBeGreaterThan(outer?.x ?? 0);
+  expect((inner?.x ?? 0) + (inner?.width ?? 0)).toBeLessThan((outer?.x ?? 0) + (outer?.width ?? 0));
+
+  const filters = bar.getByRole("button", { name: "Filters" });
+  const event = bar.getByRole("combobox", { name: "Event" });
+  const period = bar.getByRole("combobox", { name: "Period" });
+  await filters.focus();
+  await page.keyboard.press("Enter");
+  await event.waitFor();
+  await period.selectOption("Last 24 hours");
+  await page.waitForURL("**/deliveries?outcome=expired&period=24h");
+  await filters.press("Space");
+  await event.waitFor({ state: "hidden" });
+  await page.reload();
+  await period.waitFor();
+  expect(await height()).toBeLessThan(130);
+  // What has the focus stays.
+  await period.focus();
+  await period.selectOption("Any time");
+  await page.waitForURL("**/deliveries?outcome=expired");
+  expect(await period.evaluate((element) => element === document.activeElement)).toBe(true);
+  await filters.focus();
+  await period.waitFor({ state: "hidden" });
+});

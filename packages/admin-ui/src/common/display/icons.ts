@@ -5,6 +5,7 @@ export {
   Copy as copy,
   Info as info,
   KeyRound as key,
+  ListFilter as filter,
   Lock as lock,
   OctagonX as stop,
   Pause as pause,

@@ -34,14 +34,8 @@ export function LoadError({ error, what, level = 2 }: { error: unknown; what: st
   );
 }
 
-interface NotLoadedProps {
-  error: unknown;
-  what: string;
-  level?: 1 | 2;
-}
-
 /** Stands in the place of something that is still being loaded, or says why it could not be. */
-export function NotLoaded({ error, what, level = 2 }: NotLoadedProps) {
+export function NotLoaded({ error, what, level = 2 }: { error: unknown; what: string; level?: 1 | 2 }) {
   return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton what={what} />;
 }
 
@@ -109,20 +103,17 @@ export function EmptyState({ icon, title, children, action, level = 2 }: Props) 
   );
 }
 
-const SHOW_AFTER_MS = 120;
-const ROWS = 4;
-
 /** The shape of rows to come. Quick answers never show it. */
 export function Skeleton({ what }: { what: string }) {
   const [visible, setVisible] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setVisible(true), SHOW_AFTER_MS);
+    const timer = setTimeout(() => setVisible(true), 120);
     return () => clearTimeout(timer);
   }, []);
   return (
     <div className={css.skeleton} role="status" data-visible={visible || undefined}>
       <span className={shared.unseen}>Loading {what}…</span>
-      {Array.from({ length: ROWS }, (_, row) => (
+      {Array.from({ length: 4 }, (_, row) => (
         <span key={row} className={css.row} />
       ))}
     </div>

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 import { classNames } from "../class-names.ts";
 import { Icon } from "../display/Icon.tsx";
 import shared from "../shared.module.css";
@@ -101,11 +101,21 @@ interface ChoicesProps<T extends string> {
   onChange: (value: T) => void;
 }
 
+/** Shows the chosen one of a line that scrolls sideways in a narrow window. */
+export function useInSight(line: RefObject<HTMLElement | null>, chosen: string): void {
+  useEffect(() => {
+    const one = line.current?.querySelector<HTMLElement>("[aria-current], :has(:checked)");
+    line.current?.scrollTo({ left: one ? one.offsetLeft - line.current.clientWidth / 3 : 0 });
+  }, [line, chosen]);
+}
+
 /** A choice of a few, side by side: radio buttons with other styles. */
 export function Choices<T extends string>({ name, value, options, onChange }: ChoicesProps<T>) {
   const group = useId();
+  const line = useRef<HTMLFieldSetElement>(null);
+  useInSight(line, value);
   return (
-    <fieldset className={css.choices}>
+    <fieldset ref={line} className={css.choices}>
       <legend className={shared.unseen}>{name}</legend>
       {options.map((option) => (
         <label key={option.value} className={css.choice} data-hint={option.hint}>

@@ -7,7 +7,6 @@ import {
   type Filters,
   filtersFromSearch,
   filtersOf,
-  isNarrowed,
   type List,
   type Option,
   queryOf,
@@ -30,6 +29,7 @@ export interface FilterBarProps {
 
 export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarProps) {
   const [, go] = useLocation();
+  const [isOpen, setOpen] = useState(false);
   const names = filtersOf(list);
   const { data: webhooks = [] } = useQuery({ ...overviewQuery, enabled: names.includes("webhook") });
   const { data: eventTypes = [] } = useQuery(eventTypesQuery);
@@ -48,16 +48,18 @@ export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarPro
     if (name === "period") return <Period key={name} options={options} filters={filters} narrow={narrow} />;
     if (kind === "select")
       return <Dropdown key={name} label={label} value={value} options={options} onChange={onChange} />;
-    if (kind === "text") return <Text key={name} {...filter} label={label} value={value} onChange={onChange} />;
-    return null;
+    return kind === "text" ? <Text key={name} {...filter} label={label} value={value} onChange={onChange} /> : null;
   };
-  const isChoices = (name: FilterName) => FILTERS[name].kind === "choices";
+  const others = names.filter((name) => FILTERS[name].kind !== "choices");
   return (
-    <search className={classNames(shared.bar, shared.strip)}>
-      {names.filter(isChoices).map(control)}
-      <div className={css.selects}>
-        {names.filter((name) => !isChoices(name)).map(control)}
-        {isNarrowed(filters) ? (
+    <search className={classNames(shared.bar, shared.strip, css.filters)}>
+      {names.filter((name) => !others.includes(name)).map(control)}
+      <Button icon="filter" className={css.toggle} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Filters
+      </Button>
+      <div className={css.others}>
+        {others.map(control)}
+        {others.some((name) => filters[name]) ? (
           <Button kind="quiet" icon="cross" onClick={() => go(home, { replace: true })}>
             Clear
           </Button>
@@ -107,7 +109,8 @@ interface PeriodProps {
 function Period({ options, filters, narrow }: PeriodProps) {
   const hasDays = filters.from !== undefined || filters.to !== undefined;
   const choose = (value: string): void => {
-    const from = value === DAYS ? [dayOf(new Date(Date.now() - WEEK_MS))] : undefined;
+    // Sweden writes days as the address does.
+    const from = value === DAYS ? [new Date(Date.now() - WEEK_MS).toLocaleDateString("sv")] : undefined;
     narrow({ period: [value], from, to: undefined });
   };
   return (
@@ -118,9 +121,8 @@ function Period({ options, filters, narrow }: PeriodProps) {
         options={[...options, { value: DAYS, words: "Between days" }]}
         onChange={choose}
       />
-      {hasDays ? (
-        <span className={css.days}>
-          {(["from", "to"] as const).map((name) => (
+      {hasDays
+        ? (["from", "to"] as const).map((name) => (
             <input
               key={name}
               type="date"
@@ -132,16 +134,10 @@ function Period({ options, filters, narrow }: PeriodProps) {
               onChange={({ target }) => target.value && narrow({ [name]: [target.value] })}
               onBlur={({ target }) => target.value || narrow({ [name]: undefined })}
             />
-          ))}
-        </span>
-      ) : null}
+          ))
+        : null}
     </>
   );
-}
-
-function dayOf(time: Date): string {
-  const digits = (value: number) => String(value).padStart(2, "0");
-  return `${time.getFullYear()}-${digits(time.getMonth() + 1)}-${digits(time.getDate())}`;
 }
 
 interface TextProps extends ControlProps {
@@ -156,7 +152,7 @@ function Text({ label, placeholder, size, accepts, value, onChange }: TextProps)
   return (
     <input
       type="text"
-      className={`${controls.input} ${css.text}`}
+      className={controls.input}
       aria-label={label}
       data-hint={label}
       placeholder={placeholder}

@@ -23,8 +23,6 @@ interface NextPageProps {
   what: string;
 }
 
-const AHEAD = "600px";
-
 /** Older rows come as one scrolls; by keyboard there is a button. */
 export function NextPage({ query, count, what }: NextPageProps) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
@@ -36,7 +34,7 @@ export function NextPage({ query, count, what }: NextPageProps) {
       (entries) => {
         if (entries.some((entry) => entry.isIntersecting)) fetchNextPage();
       },
-      { rootMargin: AHEAD },
+      { rootMargin: "600px" },
     );
     observer.observe(sentinel.current);
     return () => observer.disconnect();

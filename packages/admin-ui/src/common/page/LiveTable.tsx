@@ -16,18 +16,11 @@ interface Props {
 }
 
 /** A table whose rows come and go by themselves, and keep their place under the pointer and the focus. */
-export function LiveTable({
-  caption,
-  columns,
-  className,
-  hover: { isActive, pointer, focus },
-  above,
-  children,
-}: Props) {
+export function LiveTable({ caption, columns, className, hover, above, children }: Props) {
   const place = useRef<HTMLDivElement>(null);
-  useSteadyPlace(place, isActive);
+  useSteadyPlace(place, hover.isActive);
   return (
-    <div ref={place} {...pointer}>
+    <div ref={place} {...hover.pointer}>
       {above}
       <table className={classNames(shared.table, className)}>
         <caption className={shared.unseen}>{caption}</caption>
@@ -40,7 +33,7 @@ export function LiveTable({
             ))}
           </tr>
         </thead>
-        <tbody {...focus}>{children}</tbody>
+        <tbody {...hover.focus}>{children}</tbody>
       </table>
     </div>
   );

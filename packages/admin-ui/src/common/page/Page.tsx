@@ -1,6 +1,8 @@
 import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
 import { classNames } from "../class-names.ts";
+import { useInSight } from "../form/Field.tsx";
+import controls from "../form/form.module.css";
 import shared from "../shared.module.css";
 import css from "./page.module.css";
 
@@ -125,13 +127,9 @@ export function Tabs({ name, base, tabs }: TabsProps) {
   const [location] = useLocation();
   const current = tabs.findLast(({ path }) => location.startsWith(base + path))?.path ?? "";
   const bar = useRef<HTMLElement>(null);
-  // In a narrow window the bar scrolls sideways.
-  useEffect(() => {
-    const tab = bar.current?.querySelector<HTMLElement>("[aria-current]");
-    bar.current?.scrollTo({ left: current === "" || !tab ? 0 : tab.offsetLeft - bar.current.clientWidth / 3 });
-  }, [current]);
+  useInSight(bar, current);
   return (
-    <nav ref={bar} className={css.tabs} aria-label={name}>
+    <nav ref={bar} className={classNames(css.tabs, controls.line)} aria-label={name}>
       {tabs.map(({ path, words }) => (
         <Link
           key={path}
