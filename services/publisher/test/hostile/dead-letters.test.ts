@@ -5,6 +5,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
+import type { RejectedEvent } from "@herald/contracts";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
 import { KEPT_OF_ORGANIZATION } from "../../src/inbox/rejections.ts";
@@ -73,6 +74,9 @@ test("an event that RabbitMQ takes out of the inbox is found by its id with the 
   await channel.waitForConfirms();
   await eventually(async () => expect(await depthOf(inboxQueue)).toBe(0));
 
+  // At its start each publisher publishes what notices the other one has written by then.
+  const { queue: published } = await channel.assertQueue("", { exclusive: true });
+  await channel.bindQueue(published, names.noticesExchange, "#");
   const ports = [await freePort(), await freePort()];
   for (const port of ports) {
     const environment = { ...serviceEnvironment(db.url, broker), OPERATIONS_PORT: String(port) };
@@ -100,8 +104,11 @@ test("an event that RabbitMQ takes out of the inbox is found by its id with the 
   const ofFlood = await prisma.undeliveredEvent.count({ where: { organizationId: `flood-${organizationId}` } });
   expect(ofFlood).toBeGreaterThanOrEqual(KEPT_OF_ORGANIZATION);
   const notices = await prisma.notice.findMany({ where: { type: "eventRejected" } });
-  const details = notices.map((notice) => notice.details as { reason: string });
-  expect(new Set(details.map(({ reason }) => reason))).toEqual(new Set([EXPIRED, CAME_TOO_OFTEN]));
+  const reasons = new Set(notices.map(({ details }) => (details as { reason: string }).reason));
+  for (let got = await channel.get(published); got; got = await channel.get(published)) {
+    reasons.add((JSON.parse(String(got.content)) as RejectedEvent).reason);
+  }
+  expect(reasons).toEqual(new Set([EXPIRED, CAME_TOO_OFTEN]));
   expect(await prisma.businessEvent.count()).toBe(0);
 
   const kept = new Map<string, Record<string, unknown>>();
