@@ -71,7 +71,6 @@ function App() {
   );
 }
 
-/** Shows its children to accounts that may view webhooks; tells others what is missing. */
 function SessionGate({ children }: { children: ReactNode }) {
   const { data, error } = useQuery(sessionQuery);
   if (data?.mayView) return <SessionContext value={data}>{children}</SessionContext>;
@@ -79,10 +78,7 @@ function SessionGate({ children }: { children: ReactNode }) {
   return <NotLoaded error={error} what="your session" level={1} />;
 }
 
-/**
- * Asks for what the first scene needs at once, rather than one answer after the other: the session decides only what is shown.
- * @param place the path below the page's own, e.g. "/webhooks/…".
- */
+/** Asks at once for what the first scene needs, rather than one answer after the other: the session decides only what is shown. */
 function prefetch(client: QueryClient, place: string, search: string): void {
   void client.prefetchQuery(sessionQuery);
   if (place === "" || place === "/") void client.prefetchQuery(overviewQuery);

@@ -40,11 +40,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** The pauses between two tries to connect. They are at most five seconds, so that a broker that is back is found soon. */
 const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, maxRetries: Number.POSITIVE_INFINITY };
 
-/**
- * Starts connecting; returns at once.
- *
- * @throws if the URL is not an AMQP URL
- */
+/** Starts connecting; returns at once. @throws if the URL is not an AMQP URL */
 export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerTimeoutMs }: Given) {
   let live: ChannelModel | undefined;
   let blocked = false;
@@ -249,7 +245,6 @@ function destroySocket(model: ChannelModel | undefined): void {
 /**
  * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib emits that event before a
  * listener can be added, and would take the connection for an open one for ever. But the broker ends its side of the socket, which shows here.
- *
  * @throws if that has happened, so that the next try follows
  */
 function assertOpen(model: ChannelModel): void {

@@ -60,7 +60,6 @@ interface Job {
   done: boolean;
   /** Why no queue took the message. The broker returns such a message first, and then confirms it all the same. */
   returned: string | undefined;
-  /** True once the message has been sent a second time. */
   triedAgain: boolean;
   resolve(): void;
   reject(error: Error): void;

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/**
- * How long to wait after a number of failures in a row: twice as long each time, up to a limit. The result varies by a
- * fifth in both directions, so that a hundred clients that failed together do not come back together.
- */
+/** Twice as long after each failure in a row, up to a limit; varied by a fifth, so that clients that failed together do not come back together. */
 export function backoffMs(
   failures: number,
   { firstMs, longestMs }: { firstMs: number; longestMs: number },

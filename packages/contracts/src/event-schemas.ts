@@ -25,11 +25,7 @@ const KINDS = {
   },
 } as const;
 
-/**
- * The JSON Schema (2020-12) of one type of event. Its formats are the standard's.
- *
- * @throws Error if the catalogue has no such type
- */
+/** The JSON Schema (2020-12) of one type of event. Its formats are the standard's. @throws Error if the catalogue has no such type */
 export function eventSchema(kind: EventSchemaKind, type: string, catalogue: Catalogue = DEFAULT_CATALOGUE): Schema {
   const { title, description, contract, extra } = KINDS[kind];
   const { properties, required } = contract;

@@ -47,11 +47,7 @@ export class InvalidEventError extends Error {
   }
 }
 
-/**
- * The message body of an event: the contract's fields, nothing else, in UTF-8.
- *
- * @throws InvalidEventError with everything that is wrong with it
- */
+/** The message body of an event: the contract's fields, nothing else, in UTF-8. @throws InvalidEventError with everything that is wrong with it */
 export function encodeEvent(event: EmittedEvent): Buffer {
   check(event);
   const { organizationId, id, type, occurredAtUtc, entityType, entityId, data } = event;
@@ -75,7 +71,6 @@ export function eventJson(event: EmittedEvent): string {
 
 /**
  * Takes an event that is JSON already. Its text is the body as it is: numbers that JavaScript can't hold stay what they are.
- *
  * @throws InvalidEventError with everything that is wrong with it
  */
 export function readEventJson(json: string): { event: EmittedEvent; body: Buffer } {

@@ -45,7 +45,6 @@ const NO_DELIVERY_LIMIT = 1_000_000_000;
 /**
  * Begins to listen, connected or not, and listens again after each outage. It has a connection of its own: a broker that is
  * short of memory or disk stops reading from those that publish, and acknowledgements must not wait there.
- *
  * @throws if the url is not an AMQP URL
  */
 export function listenForRejections(

@@ -37,10 +37,7 @@ export function milliseconds(name: string, seconds: string): number {
   return integer(name, seconds, 1, 3600) * 1000;
 }
 
-/**
- * Escapes what can steer a terminal or deceive its reader: control characters other than tab and line feed, marks of direction, invisible characters
- * and other ends of lines. JSON stays JSON of the same value.
- */
+/** Escapes what can steer a terminal or deceive its reader: controls, marks of direction, invisible characters. JSON stays JSON of the same value. */
 export function printable(text: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   // A character beyond U+FFFF is two units.

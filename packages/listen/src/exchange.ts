@@ -42,12 +42,7 @@ export class ExchangeError extends Error {
 /** Far beyond what a sender reads of an answer; it only bounds the memory of this process. */
 const ANSWER_LIMIT_BYTES = 1024 * 1024;
 
-/**
- * Sends a request on a connection of its own and reads the answer to its end. Redirects are not followed.
- *
- * @param timeoutMs for all of it
- * @throws ExchangeError if no whole answer came
- */
+/** Sends a request on a connection of its own, and reads the answer to its end. Redirects are not followed. @throws ExchangeError */
 export function exchange(url: URL, outgoing: OutgoingRequest, timeoutMs: number): Promise<ReceiverAnswer> {
   const begun = performance.now();
   return new Promise((resolve, reject) => {

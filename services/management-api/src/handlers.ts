@@ -28,7 +28,7 @@ import type { ApiRequest, Handlers, Parts } from "./parts.ts";
 import { endResend, listResends, readPreview, readResend, startResend } from "./resends/resends.ts";
 import { changeByRequest } from "./sql/endpoint-changes.ts";
 import type { EndpointKey } from "./sql/endpoint-details.ts";
-import { listEndpoints } from "./sql/list-endpoints.ts";
+import { listEndpoints } from "./sql/endpoint-overviews.ts";
 
 export function createHandlers(parts: Parts, catalogue: Catalogue): Handlers {
   const eventTypes = eventTypesOf(catalogue);

@@ -263,7 +263,6 @@ export const operations = {
       "is kept. Herald takes no event of a type that no endpoint can subscribe to, none that was older than seven days or in the future " +
       "when it came, and none that broke the contract with the product's services: for seven days, `undelivered` lists these too, by " +
       "the time when they came, and says why.",
-
     query: "EventQuery",
     points: 10,
     success: { status: 200, description: "A part of the events.", schema: "EventPage" },

@@ -3,11 +3,7 @@ import { answered, didNotAnswer, keepQuietFor, sessionIs } from "./connection.ts
 
 const pagePath = "/administration/integrations/";
 
-/**
- * Finds the page and the API by the `<base>` that the server wrote: its BASE_PATH is known only there.
- * @returns `router`: what client-side routes stand below, without a trailing slash; `api`: the prefix of the management routes; `schemas`: that of
- * the schemas of events.
- */
+/** Finds the page and the API by the `<base>` that the server wrote: its BASE_PATH is known only there. No address ends in a slash. */
 export function addressesFrom(baseUri: string): Record<"router" | "api" | "schemas", string> {
   const path = new URL(baseUri).pathname;
   const end = path.lastIndexOf(pagePath);
@@ -22,11 +18,9 @@ export function addressesFrom(baseUri: string): Record<"router" | "api" | "schem
 /** The API's problem, or one without an explanation if something in front of the API answered. */
 type SaidProblem = Omit<Problem, "code"> & { code: Problem["code"] | "unexplained" };
 
-/** The API refused a request; `problem` says why. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly problem: SaidProblem;
-  /** Seconds to wait that the answer asked for, if it did. */
   readonly retryAfterSeconds: number | null;
 
   constructor(problem: SaidProblem, retryAfterSeconds: number | null) {
@@ -78,16 +72,13 @@ const READ_TIMEOUT_MS = 20_000;
 /** A manual delivery waits for its first attempt, which may take 15 s (SPEC 8), and then some. */
 const WRITE_TIMEOUT_MS = 45_000;
 
-type Method = "GET" | "POST" | "PUT" | "DELETE";
-
 /** The idempotency keys of a form, by its requests. A request that was not answered keeps its key: sent again, it is done once. */
 export type Keys = Map<string, string>;
 
 interface Call {
-  method?: Method;
+  method?: "GET" | "POST" | "PUT" | "DELETE";
   body?: unknown;
   signal?: AbortSignal | undefined;
-  /** Of the form that makes this change. */
   keys?: Keys;
 }
 
@@ -102,9 +93,7 @@ export function assertAbout({ organizationId }: SessionInfo): void {
 }
 
 /**
- * Calls a management route; the browser adds the session's cookie.
- * @param path below `/api/organization/integration-operations`, with its leading slash.
- * @returns the parsed answer; undefined if there is none (204).
+ * Calls a management route; the browser adds the session's cookie. The result is undefined if the answer has no body (204).
  * @throws {ApiProblem} the API said no. {ApiUnreachable} nothing answered. {AnsweredByAnother} not the API answered. An AbortError if `signal` asked for it.
  */
 export async function call<T>(path: string, { method = "GET", body, signal, keys }: Call = {}): Promise<T> {

@@ -6,10 +6,7 @@ export interface Connection {
   downSince: number | null;
   /** When the API last answered, in ms since the epoch. */
   lastAnswerAt: number | null;
-  /**
-   * It is lost after a 401, another one if it is of another organization than this page is about, and hidden while a proxy
-   * answers in the API's place.
-   */
+  /** Lost after a 401; another one if it is of another organization than the page; hidden while a proxy answers in the API's place. */
   session: "alive" | "lost" | "another" | "hidden";
   signInUrl: string | null;
   /** How far the server's clock is ahead of this one, in ms. */

@@ -139,10 +139,7 @@ export const changesQuery = (id: string | null) =>
 /** A webhook's newest changes, from which a conflict knows what no answer has. */
 export const newestChanges = (id: string) => call<EndpointChangePage>(`/webhooks/${id}/changes?limit=100`);
 
-/** The count of what a resend would send, and the filter that it was counted by. */
-export interface PreviewOfResend extends ResendPreview {
-  filter: StartResendRequest;
-}
+export type PreviewOfResend = ResendPreview & { filter: StartResendRequest };
 
 export const resendPreviewQuery = (id: string, filters: Filters) =>
   queryOptions({

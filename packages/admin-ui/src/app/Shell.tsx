@@ -70,7 +70,6 @@ function Trail() {
   );
 }
 
-/** Whose page this is: the person, and the organization that everything here is about. */
 function Who() {
   const { data: session } = useQuery({ ...sessionQuery, enabled: false });
   if (!session) return null;

@@ -23,15 +23,11 @@ function tick(): void {
   for (const listener of listeners) listener();
 }
 
-/**
- * A text or number that depends on the time, checked every second; the component renders again only when it changes.
- * @param read gets the server's idea of now, in ms since the epoch.
- */
+/** A value that depends on the server's time, read every second; the component renders again only when it changes. */
 export function useTicking<T extends string | number | boolean>(read: (nowMs: number) => T): T {
   return useSyncExternalStore(subscribe, () => read(serverNow()));
 }
 
-/** A past time as its age; the moment itself is a hint. */
 export function Time({ iso }: { iso: string }) {
   const words = useTicking((now) => ago(Date.parse(iso), now));
   return (

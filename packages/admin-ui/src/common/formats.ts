@@ -2,12 +2,7 @@ import { storedName } from "@herald/contracts";
 
 type Formats = ReturnType<typeof formatsFor>;
 
-/**
- * How numbers and times are written for the person who looks at the page. The words around them are English.
- *
- * @param languages of the browser, the preferred one first.
- * @param timeZone by default the browser's.
- */
+/** How numbers and times are written for the person who looks at the page. The words around them are English. */
 export function formatsFor(languages: readonly string[], timeZone?: string) {
   const locales = languages.filter(isLanguage);
   const zone = timeZone === undefined ? {} : { timeZone };

@@ -9,7 +9,6 @@ const CLOSING: Record<string, string | undefined> = { "{": "}", "[": "]" };
 /**
  * Checks a payload while it is typed: valid JSON of any kind, and no larger than allowed. The bytes are those that will be sent; the problem is null if the JSON is valid.
  * A name that an object repeats is no problem, since JSON allows it; its place is told.
- * @param limitBytes the most that the API takes, in bytes of UTF-8.
  */
 export function checkJson(text: string, limitBytes: number) {
   const bytes = new TextEncoder().encode(text).length;

@@ -20,10 +20,7 @@ export interface KnexTransaction {
 
 const INSERT = `insert into herald_outbox (event) values (\${eventJson(event)})`;
 
-/**
- * What no outbox can write with, by a property that nothing else has: first what would write outside of the
- * transaction, then libraries of which a transaction needs another call.
- */
+/** By a property that nothing else has: what would write outside of the transaction, then libraries of which a transaction needs another call. */
 const REFUSED = {
   totalCount: "Give outbox.add the client that has begun the transaction: a pool writes outside of it",
   $connect: "Give outbox.add the tx of prisma.$transaction(async (tx) => ...): prisma itself writes outside of it",

@@ -69,7 +69,6 @@ export async function runCheck(args: string[]): Promise<number> {
   }
 }
 
-/** One line for a check that passed, three for one that failed. */
 export function describeResult(
   { title, passed, statuses, durationMs, fault, advice, warning }: CheckResult,
   colour: boolean,
@@ -82,7 +81,6 @@ export function describeResult(
   return [line, ...more.map((each) => `      ${oneLine(each ?? "")}`)].join("\n");
 }
 
-/** The last lines: how many passed, and what the person still has to look at. */
 export function describeResults(results: readonly CheckResult[]): string {
   const questions = results.flatMap((result) => result.questions.map((question) => `- ${question}`));
   if (questions.length === 0) return countOf(results);

@@ -42,7 +42,6 @@ export interface CheckResult {
 /**
  * Tries a receiver with each row of the tables, one after the other. A forged request is forged in both signatures, Herald's own and the one of Standard
  * Webhooks, whichever the receiver verifies.
- *
  * @throws ExchangeError if the receiver can't be reached at all, which says nothing about it
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckResult[]> {

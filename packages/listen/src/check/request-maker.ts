@@ -28,10 +28,7 @@ const FORMS = {
   standard: { prefix: "v1,", otherPrefix: "v2,", encoding: "base64" },
 } as const;
 
-/**
- * How a request differs from one that Herald makes now. Whatever is not named is right. Both signatures and both timestamps deviate alike, so a receiver
- * has to refuse the request whichever of the two it verifies.
- */
+/** How a request differs from one that Herald makes now. Both signatures and timestamps deviate alike: a receiver may verify either. */
 export interface Deviation {
   method?: string;
   /** The body that is sent; the one that is signed too, unless `signedBody` is given. */
@@ -144,12 +141,11 @@ function signatureOf(scheme: Scheme, secret: string, id: string, deviation: Sign
   return signature({ ...FORMS[scheme], mac: hmac.update(before).update(signedBody).digest() });
 }
 
-/** The same with header names that `change` writes in another way. */
 export function withNames(request: OutgoingRequest, change: (name: string) => string): OutgoingRequest {
   return { ...request, headers: pairsOf(request.headers).flatMap(([name, value]) => [change(name), value]) };
 }
 
-/** The same without its length: it goes in chunks, and ends when it ends. */
+/** Without its length a request goes in chunks, and ends when it ends. */
 export function withoutLength(request: OutgoingRequest): OutgoingRequest {
   return {
     ...request,

@@ -12,7 +12,6 @@ export interface DescribeOptions {
 
 const SHOWN_BODY_CHARACTERS = 600;
 
-/** A request as a few lines for a terminal: when, what, whether it verifies and if not why, and its body. */
 export function describeRequest(request: ReceivedRequest, options: DescribeOptions): string {
   const { answer, answered, headerPrefix = "X-Service", colour = false } = options;
   const { verdict } = request;

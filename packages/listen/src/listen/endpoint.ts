@@ -1,11 +1,6 @@
 /** The API takes longer for no request. */
 const ANSWER_MS = 30_000;
 
-interface Created {
-  endpoint: { id: string };
-  signingSecret: string;
-}
-
 /** A problem of the API in its own words; else what came. */
 function wordsOf(text: string): string {
   try {
@@ -17,13 +12,7 @@ function wordsOf(text: string): string {
   return text.slice(0, 1_000);
 }
 
-/**
- * Has a Herald send all its types of events to a listener.
- *
- * @param herald the address of its API, with its base path
- * @param token of a user who may manage webhooks
- * @throws if Herald refuses, with its reason
- */
+/** Has a Herald, by the address of its API with its base path, send all its types of events to a listener. @throws its reason if it refuses */
 export async function createEndpoint(herald: URL, token: string, url: string) {
   const api = `${herald.href.replace(/\/$/, "")}/api/organization/integration-operations`;
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
@@ -40,13 +29,13 @@ export async function createEndpoint(herald: URL, token: string, url: string) {
   };
   const events = ((await ask("GET", "/event-types")) as { name: string }[]).map((type) => type.name);
   const name = `herald-listen ${new Date().toISOString()}`;
-  const created = (await ask("POST", "/webhooks", { name, url, enabled: true, events })) as Created;
-  const { id } = created.endpoint;
+  const created = await ask("POST", "/webhooks", { name, url, enabled: true, events });
+  const { endpoint, signingSecret } = created as { endpoint: { id: string }; signingSecret: string };
   return {
-    secret: created.signingSecret,
+    secret: signingSecret,
     delete: async () => {
-      const { version } = (await ask("GET", `/webhooks/${id}`)) as { version: string };
-      await ask("DELETE", `/webhooks/${id}`, { version });
+      const { version } = (await ask("GET", `/webhooks/${endpoint.id}`)) as { version: string };
+      await ask("DELETE", `/webhooks/${endpoint.id}`, { version });
     },
   };
 }

@@ -37,10 +37,7 @@ export function refusalOf({ method, verdict }: ReceivedRequest): string | null {
   return method === "POST" ? null : `${method} is not forwarded: Herald sends POST`;
 }
 
-/**
- * Hands a request on unchanged: method, body and headers byte for byte, but for the headers of the connection. Never throws: if the program can't be
- * reached, the sender gets 502 or 504, with the reason.
- */
+/** Hands a request on byte for byte, but for the connection's headers. Never throws: if the program can't be reached, that is a 502 or 504. */
 export async function forward(request: ReceivedRequest, { url, timeoutMs }: ForwardOptions): Promise<Forwarded> {
   const { method, body } = request;
   const headers = [...withoutConnection(request.headers), "Content-Length", String(body.byteLength)];

@@ -6,10 +6,7 @@ import { assertMeantFor, assertSameOrigin, findCredentials } from "./credentials
 import { type AuthenticationConfig, claimsOf } from "./settings.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
-/**
- * Identifies the sender of a request, and refuses callers that lack something. Where `access` is null, any valid token is enough;
- * else the returned caller has an organization. @throws ProblemError 401, 403 or 503
- */
+/** Returns a caller who has what `access` asks for, and an organization; null asks for any valid token. @throws ProblemError 401, 403 or 503 */
 export type Authenticate = (request: Request, access: Access | null) => Promise<Caller>;
 
 export function authenticator(

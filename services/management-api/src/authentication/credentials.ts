@@ -18,10 +18,7 @@ const BEARER = /^bearer +(?<token>[^ ]+) *$/i;
 /** Three parts of Base64url: a text of any other shape is no JWT. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/**
- * Finds a request's credentials. A user's token wins over an API key beside it, since gateways add keys of their own, and
- * the header wins over the cookie, which browsers send by themselves.
- */
+/** A user's token wins over an API key, since gateways add keys of their own; the header over the cookie, which browsers send by themselves. */
 export function findCredentials(headers: IncomingHttpHeaders, cookieName: string): Credentials {
   const { authorization } = headers;
   if (authorization) {

@@ -89,7 +89,6 @@ const TIMES = {
 /**
  * Keys of a JWKS address. They are kept, and read again when a token names a key that isn't among them, so a rotation needs
  * no restart. While the key server can't be reached, the kept keys are used for up to an hour.
- *
  * The returned function throws jose's errors for a token's faults, and {@link KeyServerError} for the server's.
  */
 export function remoteKeys(

@@ -5,10 +5,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { KeyServerError, type Keys, keysOf } from "./keys.ts";
 import type { AuthenticationConfig } from "./settings.ts";
 
-/**
- * Returns the claims of a token whose signature, type, times, issuer, audience and subject are right.
- * @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable`
- */
+/** Returns the claims of a valid token. @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable` */
 export type VerifyToken = (token: string) => Promise<JWTPayload>;
 
 /** How far the clocks of the token's issuer and of PostgreSQL may be apart. */

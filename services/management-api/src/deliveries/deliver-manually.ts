@@ -49,7 +49,6 @@ export async function deliverManually(
   return await readAttempted(queries, { id, organizationId }, isTold ? manualWait : { ...manualWait, timeoutMs: 0 });
 }
 
-/** Reads a manual delivery until its first attempt is settled, or the time is over. */
 async function readAttempted(
   queries: Queries,
   delivery: { id: string; organizationId: string },

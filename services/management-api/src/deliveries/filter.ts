@@ -20,7 +20,6 @@ export function periodOf(filter: { from?: string; to?: string }, windowDays: num
   };
 }
 
-/** The deliveries of some events that some endpoints may have. */
 export interface FilteredDeliveries {
   ids: string[];
   /** Older ones come before this id; null if there are none. */

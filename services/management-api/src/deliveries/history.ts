@@ -8,7 +8,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
 import type { EndpointKey } from "../sql/endpoint-details.ts";
-import { endpointIdsOf } from "../sql/list-endpoints.ts";
+import { endpointIdsOf } from "../sql/endpoint-overviews.ts";
 import { cursorOf, olderThanOf } from "../validation/opaque.ts";
 import { deliveriesOf, type FilteredDeliveries, keysBefore, periodOf } from "./filter.ts";
 

@@ -17,7 +17,6 @@ export const ofOne = { maxDeliveries: 2_000, maxCount: 10_000 };
 /** How many of the organization's newest events are searched for those that an endpoint missed. */
 export const MAX_EVENTS = 2_000;
 
-/** The state of each of an organization's endpoints, in the order of their names. */
 export async function listOverviews({ reads, clock }: Parts, organizationId: string): Promise<EndpointOverview[]> {
   const hours = lastHours(clock.now());
   const rows = await endpointOverviews(reads, { organizationId, endpointId: null, hours, ...ofAll });

@@ -55,7 +55,7 @@ export async function createEndpoint(
     after: { name, url, enabled, events, ...(headerNames.length > 0 && { headerNames, headerValues: headerNames }) },
   };
   const { MAX_ENDPOINTS: maxEndpoints } = config;
-  if (!(await insertEndpoint(prisma, { row, catchUp, change, maxEndpoints }))) {
+  if (!(await insertEndpoint(prisma, maxEndpoints, row, catchUp, change))) {
     throw new ProblemError("endpoint_limit_reached", {
       detail:
         `The organization has ${maxEndpoints} endpoints, which is as many as it may have. ` +
@@ -100,17 +100,10 @@ const SUMMARY_COLUMNS = {
  */
 async function insertEndpoint(
   prisma: PrismaClient,
-  {
-    row,
-    catchUp,
-    change,
-    maxEndpoints,
-  }: {
-    row: Prisma.WebhookEndpointUncheckedCreateInput;
-    catchUp: Prisma.CatchUpCreateInput;
-    change: Prisma.EndpointChangeUncheckedCreateInput;
-    maxEndpoints: number;
-  },
+  maxEndpoints: number,
+  row: Prisma.WebhookEndpointUncheckedCreateInput,
+  catchUp: Prisma.CatchUpCreateInput,
+  change: Prisma.EndpointChangeUncheckedCreateInput,
 ): Promise<boolean> {
   return await prisma.$transaction(
     async (transaction) => {

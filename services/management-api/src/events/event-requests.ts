@@ -64,16 +64,12 @@ export function headerParameters({ headerPrefix, standardWebhooks }: HeaderSetti
     header(
       `${headerPrefix}-Signature`,
       "HMAC-SHA256 over the timestamp's text, a dot and the body's bytes; the key is the signing secret's text as it stands.",
-      {
-        pattern: "^sha256=[0-9a-f]{64}$",
-      },
+      { pattern: "^sha256=[0-9a-f]{64}$" },
     ),
     header(
       `${headerPrefix}-Timestamp`,
       "When the attempt began, in seconds since 1970. Refuse what is more than 300 s away.",
-      {
-        pattern: "^[0-9]{1,16}$",
-      },
+      { pattern: "^[0-9]{1,16}$" },
     ),
     header(`${headerPrefix}-Event`, "The event's name. It isn't signed: trust the body's `type`."),
     header(`${headerPrefix}-Delivery-Id`, "The delivery; the same for each of its attempts. It isn't signed.", {

@@ -14,10 +14,7 @@ interface Traced {
   scheme: string;
 }
 
-/**
- * Gives each request an id, which the response, its problem, its span and the log share, and logs, measures and traces how the request
- * ended. The line and the span hold no query, header or body: those can be secret.
- */
+/** Logs, measures and traces each request, by an id that its response has too. No query, header or body is in it: those can be secret. */
 export function observe(log: Log, registry: Registry, traced: Traced | undefined): RequestHandler {
   const durations = new Histogram({
     name: "herald_api_request_duration_seconds",

@@ -5,13 +5,6 @@ import type { RequestHandler } from "express";
 /** The encodings that a file may be sent in, the best first. */
 const ENCODINGS = ["br", "gzip"] as const;
 
-export interface PublicFileOptions {
-  /** A media type, or the file's ending, such as `.js`. */
-  type: string;
-  /** Unless said otherwise, a cache asks each time whether it has the latest one. */
-  cacheControl?: string;
-}
-
 /** The smallest file that is compressed. A smaller one fits into one packet as it is. */
 const SMALLEST_COMPRESSED_BYTES = 1_024;
 /** Some tens of milliseconds for the OpenAPI document, and a few per cent longer than the best. */
@@ -21,10 +14,12 @@ const TEXT = /^\.(css|html|js|svg|txt)$|^text\/|[/+](json|xml)$/;
 /**
  * Serves a file that is the same for every client. Requests need no token, so they must be cheap: a text file is compressed once, when the
  * handler is made, and not for each request. A client whose ETag is current gets a 304 without a body.
+ * @param options.type a media type, or the file's ending, such as `.js`
+ * @param options.cacheControl unless it is given, a cache asks each time whether it has the latest one
  */
 export function publicFile(
   content: string | Buffer,
-  { type, cacheControl = "no-cache" }: PublicFileOptions,
+  { type, cacheControl = "no-cache" }: { type: string; cacheControl?: string },
 ): RequestHandler {
   const bytes = Buffer.from(content);
   const encoded = compressed(bytes, type);

@@ -104,10 +104,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   return longest * ESCAPED + REST_OF_BODY_BYTES;
 }
 
-/**
- * The ids of a path, in the spelling that PostgreSQL gives them: some clients write UUIDs in capitals. Behind here an id has one
- * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret. @throws ProblemError
- */
+/** Ids in PostgreSQL's spelling; some clients write capitals. Then an id can be a key of a map, part of a hash, or the context of a sealed secret. */
 function idsOf(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => {

@@ -21,11 +21,8 @@ export function connectionLimits(poolSize: number) {
   const share = (part: number) => Math.max(1, Math.floor(poolSize / part));
   /** No organization has all of the places that reads of a kind share. */
   const reads = (places: number): KeyedLimiter => {
-    const own = createKeyedLimiter({
-      perKey: Math.max(1, places - 1),
-      maxWaitMs: READ_WAIT_MS,
-      refusal: () => tooMany(1),
-    });
+    const perKey = Math.max(1, places - 1);
+    const own = createKeyedLimiter({ perKey, maxWaitMs: READ_WAIT_MS, refusal: () => tooMany(1) });
     const all = createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: busy });
     return { run: (organizationId, read) => own.run(organizationId, () => all.run(organizationId, read)) };
   };

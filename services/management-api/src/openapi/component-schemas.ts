@@ -2,10 +2,7 @@ import type { Schema, SchemaName } from "@herald/contracts/schemas";
 import { operationEntries } from "../operations.ts";
 import { VERSION_PATTERN } from "../validation/opaque.ts";
 
-/**
- * A pattern for each of Herald's own formats, as far as a regular expression can say it: programs that read the document don't
- * know the formats. The formats themselves ask for more (`validation/formats.ts`), and say what is wrong.
- */
+/** Herald's own formats as patterns, for programs that read the document. The formats ask for more (`validation/formats.ts`). */
 export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   "webhook-name": "\\S",
   "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
@@ -30,7 +27,6 @@ export function componentSchemas(schemas: Record<SchemaName, Schema>): Record<st
   );
 }
 
-/** A schema with the pattern of each format of Herald's own. */
 export function withPatterns<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(withPatterns) as Value;
   if (typeof value !== "object" || value === null) return value;

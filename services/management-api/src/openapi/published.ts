@@ -54,10 +54,7 @@ export function published(document: OpenApiDocument) {
   };
 }
 
-/**
- * Lists of values grow within a version, and a generated client that refuses what it doesn't know could not read one new value. So they
- * are texts here, with today's values beside.
- */
+/** Lists of values grow within a version, and generated clients refuse a value that they don't know: so they are texts, with the values beside. */
 export function openList({ enum: values, ...schema }: Schema): Schema {
   return { ...schema, ...(values !== undefined && { "x-extensible-enum": values }) };
 }

@@ -33,7 +33,6 @@ export const rateHeaders: Headers = {
   RateLimit: textHeader('What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.'),
 };
 
-/** One response a status, with the codes that it may have. */
 export function problemResponses(all: readonly ProblemCode[]): Record<string, OpenApiResponse> {
   const byStatus = Map.groupBy(all, (code) => PROBLEMS[code].status);
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes)]));

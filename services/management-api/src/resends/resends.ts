@@ -82,7 +82,6 @@ export async function readPreview(parts: Parts, key: EndpointKey, filter: StartR
   };
 }
 
-/** Counts the deliveries that the endpoint's receiver has never got. */
 function findNeverGot(
   { config, reads }: Parts,
   { id: endpointId, organizationId }: EndpointKey,

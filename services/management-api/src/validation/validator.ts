@@ -114,10 +114,7 @@ export type RawQuery = Readonly<Record<string, unknown>>;
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 
-/**
- * Reads query parameters as the types that their schemas ask for. A text that doesn't say such a value, such as `0x10` for an
- * integer, stays text: the schema then refuses it. An id gets the spelling that PostgreSQL gives it.
- */
+/** Reads parameters as their schemas' types. A text that says no such value, as `0x10` for an integer, stays text: then the schema refuses it. */
 export function readQuery(query: RawQuery, parameters: Readonly<Record<string, Schema>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, readAs(parameters[name], value)]));
 }

@@ -16,7 +16,6 @@ interface CodeProps {
   wrap?: boolean;
 }
 
-/** Text to the letter, scrollable by keyboard, with a button that copies it. */
 export function Code({ what, text, children, wrap = true }: CodeProps) {
   return (
     <figure className={css.block}>
@@ -106,7 +105,6 @@ export function deliveryWords({ id, eventType, businessEventId, entityId }: Deli
   return `${eventType}${entity}, event ${shortIdWords(businessEventId)}`;
 }
 
-/** An id in a row of a list: enough of it to tell it from others. */
 export function ShortId({ id }: { id: string }) {
   const { head, tail } = shortId(id);
   return (

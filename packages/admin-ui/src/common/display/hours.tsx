@@ -68,9 +68,8 @@ export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUt
  * the line, also while its webhook is disabled: the position differs as well as the colour.
  */
 export function barPaths(hours: readonly HourOfDeliveries[], width: number, height: number) {
-  const rootOf = (count: number): number => Math.sqrt(count);
-  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting + heldIn(hour)));
-  const down = hours.map((hour) => rootOf(failedIn(hour)));
+  const up = hours.map((hour) => Math.sqrt(hour.succeeded + hour.waiting + heldIn(hour)));
+  const down = hours.map((hour) => Math.sqrt(failedIn(hour)));
   const most = Math.max(1, ...up) + Math.max(0, ...down);
   const scale = (height - 1) / most;
   const baseY = round(Math.max(1, ...up) * scale);

@@ -112,10 +112,7 @@ export function nextTryWords(webhook: Tried, nowMs: number): string | null {
 
 type Awaited = Pick<DeliveryListItem, "outcome" | "inFlight" | "nextAttemptAtUtc">;
 
-/**
- * When a delivery's next attempt is due; null if none follows. A failing webhook is tried by one delivery at a time: the others that are due wait for it.
- * @param nextTry of its webhook
- */
+/** Null if no attempt follows. A failing webhook is tried by one delivery at a time: the others that are due wait for its `nextTry`. */
 export function nextAttemptWords(delivery: Awaited, nextTry: string | null, nowMs: number): string | null {
   const { outcome, inFlight, nextAttemptAtUtc } = delivery;
   if (outcome === "parked") return "after a resume";

@@ -38,9 +38,9 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
   );
 }
 
-interface ChangeProblemProps {
+export interface ChangeProblemProps {
   error: unknown;
-  /** As in "saved". */
+  /** The change as a participle, such as "saved". */
   done: string;
   /** The name of the webhook that was to be changed, if there are several. */
   subject?: string | undefined;
@@ -81,7 +81,6 @@ export function RefreshProblem({ error, what }: { error: unknown; what: string }
   );
 }
 
-/** Why something failed, in the API's words if it gave any. */
 export function reasonOf(error: unknown): string {
   if (error instanceof ApiProblem) {
     const wait = error.retryAfterSeconds ? ` Try again in ${error.retryAfterSeconds} s.` : "";

@@ -64,7 +64,6 @@ export function Button({
 
 type ButtonLinkProps = Look & { href: string; onClick?: () => unknown; children: ReactNode };
 
-/** A link that looks like a button, for what leads to another place. */
 export function ButtonLink({ kind = "secondary", icon, children, ...link }: ButtonLinkProps) {
   return (
     <Link {...link} className={classNames(css.button, css[kind])}>

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { classNames } from "../class-names.ts";
 import type { IconName } from "../display/Icon.tsx";
-import { ChangeProblem } from "../feedback/Notice.tsx";
+import { ChangeProblem, type ChangeProblemProps } from "../feedback/Notice.tsx";
 import { Button } from "../form/Button.tsx";
 import shared from "../shared.module.css";
 import css from "./overlay.module.css";
@@ -17,7 +17,6 @@ interface Props {
   aside?: ReactNode;
 }
 
-/** A modal dialog: a question in the middle, or a drawer at the side. */
 export function Dialog({ title, onClose, children, actions, mustAnswer = false, shape = "dialog", aside }: Props) {
   const place = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -73,19 +72,13 @@ function focusAgain(opener: Element | null): void {
   place?.focus({ preventScroll: true });
 }
 
-interface ConfirmationProps {
+interface ConfirmationProps extends Omit<ChangeProblemProps, "error"> {
   title: string;
   verb: string;
   icon: IconName;
   danger?: boolean;
   block?: string | null;
   mutation: { error: unknown; isPending: boolean };
-  /** The action as a participle, such as "deleted". */
-  done: string;
-  /** The name of the webhook that it is done to, if there are several. */
-  subject?: string;
-  /** The effect of another try if the answer was lost. */
-  again?: string;
   onConfirm: () => void;
   onClose: () => void;
   children: ReactNode;

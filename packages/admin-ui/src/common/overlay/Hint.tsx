@@ -1,11 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import css from "./overlay.module.css";
 
-interface Shown {
-  text: string;
-  anchor: Element;
-}
-
 const REST_MS = 200;
 const GAP_PX = 6;
 
@@ -15,7 +10,7 @@ const GAP_PX = 6;
  * pointer may rest on it.
  */
 export function Hint() {
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<{ text: string; anchor: Element } | null>(null);
   const bubble = useRef<HTMLDivElement>(null);
 
   useEffect(() => {

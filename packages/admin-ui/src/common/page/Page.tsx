@@ -55,10 +55,7 @@ const shown = new Map<symbol, { title: string; depth: number }>();
 const listeners = new Set<() => void>();
 const HOME = "Webhooks";
 
-/**
- * Names the browser's tab, and with it the entry in its history.
- * @param depth what lies on top of the page has a greater one, and its title wins while it is open.
- */
+/** Names the browser's tab, and the entry in its history. What lies on top of the page has a greater `depth`: its title wins. */
 export function usePageTitle(title: string, depth = 0): void {
   useEffect(() => {
     const key = Symbol();
@@ -151,17 +148,10 @@ const sections = [
   { path: "/changes", words: "Changes" },
 ] as const;
 
-interface OrganizationPageProps {
-  title: string;
-  words: string;
-  actions?: ReactNode;
-  children: ReactNode;
-}
-
-export function OrganizationPage({ title, words, actions, children }: OrganizationPageProps) {
+export function OrganizationPage({ words, children, ...head }: PageHeadProps & { words: string }) {
   return (
     <>
-      <PageHead title={title} actions={actions}>
+      <PageHead {...head}>
         <p>{words}</p>
       </PageHead>
       <div className={shared.stack}>

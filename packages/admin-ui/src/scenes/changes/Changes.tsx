@@ -10,10 +10,7 @@ import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
 import { type ChangedField, changeAuthor, changedFields, changeTitle, creationWords } from "./change-words.ts";
 
-/**
- * The changes of a webhook's settings and the payloads sent by hand: when, by which person, and the values before.
- * @param id the webhook's; null for all of the organization's, deleted ones too
- */
+/** @param id the webhook's; null for all of the organization's, deleted ones too */
 export function Changes({ id }: { id: string | null }) {
   const query = useInfiniteQuery(changesQuery(id));
   const changes = query.data?.pages.flatMap((page) => page.changes) ?? [];

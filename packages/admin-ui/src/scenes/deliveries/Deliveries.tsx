@@ -15,7 +15,6 @@ import { Rates } from "./Rates.tsx";
 
 const rowsOf = (data: InfiniteData<DeliveryPage> | undefined) => data?.pages.flatMap((page) => page.deliveries) ?? [];
 
-/** A webhook's deliveries, newest first and live; one of them opens in a drawer that has its own address. */
 export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails; openDelivery: string | undefined }) {
   const search = useSearch();
   const [, go] = useLocation();
@@ -64,7 +63,6 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   );
 }
 
-/** The deliveries to all webhooks, newest first and live. One of them opens in its webhook's page. */
 export default function AllDeliveries() {
   const search = useSearch();
   const filters = useFilters("deliveries");

@@ -160,12 +160,8 @@ export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
   );
 }
 
-function succeeded({ statusCode }: DeliveryAttemptInfo): boolean {
-  return statusCode >= 200 && statusCode < 300;
-}
-
 function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
-  const good = succeeded(attempt);
+  const good = attempt.statusCode >= 200 && attempt.statusCode < 300;
   const beside = besideStatus(attempt.statusCode, attempt.errorSummary);
   return (
     <>

@@ -150,7 +150,6 @@ function StartDialog({ webhook, preview, onClose }: Props) {
   );
 }
 
-/** The webhook's resends, newest first, and how far each is. Empty if there was none. */
 export function Resends({ id }: { id: string }) {
   const { data, error } = useQuery(resendsQuery(id));
   useEndNoticed(id, data?.resends);

@@ -10,7 +10,6 @@ import shared from "../../common/shared.module.css";
 import { useKeys } from "../../common/unsaved.ts";
 import { resultWords } from "./words.ts";
 
-/** The API's answer to a manual delivery. @param actions beside it */
 export function DeliveryResult({ summary, actions }: { summary: WebhookDeliverySummary; actions?: ReactNode }) {
   const { limits } = useSession();
   const { tone, title, text } = resultWords(summary, limits.maxAttempts);
@@ -21,7 +20,6 @@ export function DeliveryResult({ summary, actions }: { summary: WebhookDeliveryS
   );
 }
 
-/** Sends the sample of a webhook's first event as a manual delivery, and says how it went. */
 export function SendSample({ webhook: { id, events } }: { webhook: EndpointDetails }) {
   const client = useQueryClient();
   const keys = useKeys();

@@ -19,7 +19,6 @@ import { Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
 import { type EventRow, eventRows, fates } from "./words.ts";
 
-/** The page of an organization's events, newest first. It also lists events that Herald refused, with the reason. */
 export default function Events() {
   const filters = useFilters("events");
   const query = useInfiniteQuery(eventsQuery(filters));

@@ -17,7 +17,6 @@ import { SignatureCheck } from "./SignatureCheck.tsx";
 
 const ReceiverCode = part("the code", () => import("./ReceiverCode.tsx"));
 
-/** For one attempt the signed message and the header that follows from it; and code that checks them. */
 export default function Signature({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Signature · ${webhook.name}`, 1);
   const [search, setSearch] = useSearchParams();

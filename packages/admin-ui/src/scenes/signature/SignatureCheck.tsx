@@ -11,7 +11,6 @@ import { Moment } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, type Signed, signedMessage } from "./signature.ts";
 
-/** One delivery's attempts: what was signed, what the header must be, and what is wrong with what the receiver computed. */
 export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
   const { headerPrefix } = useSession();
   const [number, setNumber] = useState(String(delivery.attempts.at(-1)?.number));

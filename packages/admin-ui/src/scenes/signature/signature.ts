@@ -18,11 +18,7 @@ export async function expectedSignature(signed: Signed): Promise<string> {
 
 export type Verdict = { is: "match" } | { is: "mistake"; mistake: string } | { is: "unknown" };
 
-/**
- * Compares a receiver's signature with the right one. If they differ, it looks for the mistake that explains it:
- * each of the usual ones is made here on purpose.
- * @param got a header value or a bare digest, as hexadecimal or Base64.
- */
+/** Makes each of the usual mistakes, to find the one that explains a difference. @param got a header value or a digest, in hexadecimal or Base64 */
 export async function judgeSignature(got: string, signed: Signed): Promise<Verdict> {
   const text = got.trim();
   const bare = text.replace(/^sha256=/i, "");
@@ -130,12 +126,7 @@ function parse(text: string): unknown {
   }
 }
 
-/**
- * A receiver to copy, that keeps every rule of SPEC 4.4.3.
- *
- * @param example its program, with the default names of headers
- * @param prefix first part of the header names, e.g. "X-Service"
- */
+/** A receiver to copy, that keeps every rule of SPEC 4.4.3: an example, with this Herald's names of headers. */
 export function receiverCode(example: string, prefix: string): string {
   return example.replaceAll("X-Service", prefix).replaceAll("x-service", prefix.toLowerCase());
 }

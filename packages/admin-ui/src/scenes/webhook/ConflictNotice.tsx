@@ -20,13 +20,8 @@ export function SaveProblem({ error }: { error: unknown }) {
   return <ChangeProblem error={error} done="saved" />;
 }
 
-interface Props {
-  conflicts: readonly Conflict[];
-  secretReplaced: boolean;
-}
-
 /** After a 409: what was typed stays, and what others changed is listed field by field. */
-export function ConflictNotice({ conflicts, secretReplaced }: Props) {
+export function ConflictNotice({ conflicts, secretReplaced }: { conflicts: Conflict[]; secretReplaced: boolean }) {
   return (
     <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>
       {secretReplaced ? <p>Its signing secret was replaced.</p> : null}

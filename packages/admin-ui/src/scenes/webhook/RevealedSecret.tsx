@@ -15,7 +15,7 @@ import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { useKept, useKeys } from "../../common/unsaved.ts";
 import { SendSample } from "../deliveries/Sample.tsx";
-import { useSwitch } from "./dialogs.tsx";
+import { type DialogProps, useSwitch } from "./dialogs.tsx";
 import css from "./webhook.module.css";
 import { resumeWords } from "./words.ts";
 
@@ -30,9 +30,7 @@ interface Revealed {
 const RevealContext = createContext<(revealed: Revealed) => void>(() => {});
 
 /** Shows a new signing secret once. It is kept in memory only, and only until the dialog is closed. */
-export function useRevealSecret(): (revealed: Revealed) => void {
-  return useContext(RevealContext);
-}
+export const useRevealSecret = () => useContext(RevealContext);
 
 export function RevealedSecret({ children }: { children: ReactNode }) {
   const [revealed, setRevealed] = useState<Revealed | null>(null);
@@ -129,15 +127,8 @@ export function ReplaceSecret({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-interface ReplaceDialogProps {
-  webhook: EndpointDetails;
-  /** Its secret is new, and the answer that had it was lost. */
-  isLost?: boolean;
-  onClose: () => void;
-}
-
-/** Pauses a webhook and replaces its secret in one edit, so that there is no state in between that could be left. */
-function ReplaceDialog({ webhook, isLost = false, onClose }: ReplaceDialogProps) {
+/** Pauses and replaces in one edit: no state in between could be left. @param isLost the answer that had the new secret was lost */
+function ReplaceDialog({ webhook, isLost = false, onClose }: DialogProps & { isLost?: boolean }) {
   const { id, name, url, events, enabled, version } = webhook;
   const client = useQueryClient();
   const reveal = useRevealSecret();

@@ -16,11 +16,7 @@ import { useKeys } from "../../common/unsaved.ts";
 import { switchWebhook } from "./dialogs.tsx";
 import css from "./webhook.module.css";
 
-interface Props {
-  webhooks: readonly EndpointOverview[];
-}
-
-export function SeveralButton({ webhooks }: Props) {
+export function SeveralButton({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
   const [asking, setAsking] = useState(false);
   const block = useManageBlock();
   return (
@@ -36,7 +32,7 @@ export function SeveralButton({ webhooks }: Props) {
 const OPTIONS = (["Pause", "Resume"] as const).map((value) => ({ value, words: value }));
 
 /** Pauses or resumes webhooks one after another, until one fails. Those that are done leave the list, and the others stay chosen. */
-function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
+function SeveralDialog({ webhooks, onClose }: { webhooks: readonly EndpointOverview[]; onClose: () => void }) {
   const client = useQueryClient();
   const keys = useKeys();
   const [verb, setVerb] = useState<"Pause" | "Resume">(webhooks.some(({ enabled }) => enabled) ? "Pause" : "Resume");

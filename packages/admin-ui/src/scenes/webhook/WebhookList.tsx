@@ -74,6 +74,8 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
 }
 
 function NoWebhooks() {
+  // What tools call Herald by: the page's address without its own path.
+  const herald = document.baseURI.replace(/\/administration\/.*$/, "");
   return (
     <Panel>
       <EmptyState icon="send" title="No webhooks yet" action={<NewWebhookButton />}>
@@ -84,17 +86,12 @@ function NoWebhooks() {
         <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
         <p>
           None yet? On a developer's machine, with a token in <code>HERALD_TOKEN</code>,{" "}
-          <code>npx --no -- herald-listen --herald {ownAddress()}</code> is one: it makes a webhook, prints each event
-          and whether its signature is right, and deletes the webhook at its end.
+          <code>npx --no -- herald-listen --herald {herald}</code> is one: it makes a webhook, prints each event and
+          whether its signature is right, and deletes the webhook at its end.
         </p>
       </EmptyState>
     </Panel>
   );
-}
-
-/** What tools call Herald by: the page's address without its own path. */
-function ownAddress(): string {
-  return document.baseURI.replace(/\/administration\/.*$/, "");
 }
 
 const words: Record<EndpointStatus, string> = {

@@ -12,14 +12,8 @@ import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Time, useTicking } from "../../common/Time.tsx";
 import css from "./webhook.module.css";
 
-interface Props {
-  webhooks: readonly EndpointOverview[];
-  /** Names the list: what is found by another filter is another list. */
-  list: string;
-}
-
 /** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
-export function WebhookTable({ webhooks, list }: Props) {
+export function WebhookTable({ webhooks, list }: { webhooks: readonly EndpointOverview[]; list: string }) {
   const hover = useHoverOrFocus();
   const { rows } = useSteadyRows(webhooks, hover.isActive, list);
   return (

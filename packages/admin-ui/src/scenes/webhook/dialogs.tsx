@@ -15,7 +15,7 @@ import shared from "../../common/shared.module.css";
 import { unsaved, useKeys } from "../../common/unsaved.ts";
 import { resumeWords } from "./words.ts";
 
-interface DialogProps {
+export interface DialogProps {
   webhook: EndpointDetails;
   onClose: () => void;
 }

@@ -6,14 +6,8 @@ export interface HeaderRow {
   value: string;
 }
 
-/** What was saved since a version of a webhook, and can't be seen in its settings. */
-export interface Unseen {
-  headerValues: string[];
-  secretReplaced: boolean;
-}
-
-/** @param changes newest first. @param version the one that the edit began from */
-export function unseenSince(changes: readonly EndpointChange[], version: string): Unseen {
+/** What was saved since the version that an edit began from, and can't be seen in the settings. @param changes newest first */
+export function unseenSince(changes: readonly EndpointChange[], version: string) {
   const end = changes.findIndex((change) => change.version === version);
   const since = changes.slice(0, end < 0 ? changes.length : end);
   return {
@@ -89,18 +83,13 @@ export interface Conflict {
   yours: string | null;
 }
 
-export interface Merged {
-  /** The form shows this next: everything that was typed, and the newest values of the other fields. */
-  draft: Draft;
-  conflicts: Conflict[];
-}
-
 /**
- * Brings an edit together with what was saved since (SPEC 4.1.1: after a 409 the client reloads).
+ * Brings an edit together with what was saved since (SPEC 4.1.1: after a 409 the client reloads). The form shows the draft next: everything
+ * that was typed, and the newest values of the other fields.
  * @param base the webhook as the admin began to edit it. @param mine as the form stands. @param theirs as it is now.
  * @param replaced names of headers that got another value, which nobody can compare
  */
-export function mergeEdits(base: Draft, mine: Draft, theirs: Draft, replaced: readonly string[] = []): Merged {
+export function mergeEdits(base: Draft, mine: Draft, theirs: Draft, replaced: readonly string[] = []) {
   const draft = { ...mine };
   const conflicts: Conflict[] = [];
   for (const field of FIELDS) {

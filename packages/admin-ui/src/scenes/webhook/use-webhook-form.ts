@@ -44,7 +44,6 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
       ...(twice === undefined ? [] : [`${twice}: two headers have this name.`]),
     ];
   };
-  /** Whether the API has refused a header's name or its value. */
   const headerFault = (name: string): "name" | "value" | undefined => {
     const fault = refused.find(({ pointer }) => headerOf(pointer) === name);
     return fault && (OF_VALUES.includes(fault.code) ? "value" : "name");
@@ -75,10 +74,7 @@ function focusFirstProblem(): void {
 
 const TYPING_PAUSE_MS = 350;
 
-/**
- * Asks the API, after a short pause in typing, what it would say to the form. Only fields that were touched are asked
- * about. When nothing answers, nothing is said: saving checks everything anyway.
- */
+/** Asks the API about touched fields, after a pause in typing. When nothing answers, nothing is said: saving checks everything anyway. */
 export function useLiveChecks(
   draft: Draft,
   touched: ReadonlySet<DraftField>,

@@ -123,10 +123,7 @@ const byStatus: [status: RegExp, cause: string, remedy: string][] = [
   ],
 ];
 
-/**
- * A run of failures is explained by its latest one. Null if there is none.
- * @param enabled whether the webhook is on: retries go on, and the admin need not resume it
- */
+/** A run of failures is explained by its latest one; null if there is none. Of an `enabled` webhook retries go on without a resume. */
 export function diagnose(
   run: readonly Pick<FailedAttempt, "statusCode" | "failureKind">[],
   enabled = false,
