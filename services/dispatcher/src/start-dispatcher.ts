@@ -11,8 +11,7 @@ import { watchStandstill } from "./outage/standstill.ts";
 import { createManualDeliveries } from "./owner/manual-deliveries.ts";
 import { consumeMessages } from "./owner/messages.ts";
 import { createOwner } from "./owner/owner.ts";
-import { createReadBacklog } from "./owner/read-backlog.ts";
-import { reader } from "./owner/reader.ts";
+import { createReadBacklog, reader } from "./owner/read-backlog.ts";
 import { startSweep } from "./owner/sweep.ts";
 import { createHealthQueue } from "./settle/health-queue.ts";
 import { createQuarantine } from "./settle/quarantine.ts";
@@ -44,22 +43,15 @@ export async function startDispatcher(
     conditions: { shards: () => shards.isHeard(), network: () => !outage.isOn() },
   });
   const { broker, clock, log, tracing, id } = service;
-  const { queries, failures: statements } = service.database;
+  const { queries } = service.database;
   const metrics = createMetrics(service.registry);
   const stopping = new AbortController();
-  const basics = {
-    queries,
-    createProgress: statements.createProgress,
-    clock,
-    metrics,
-    tracing,
-    log,
-    signal: stopping.signal,
-  };
+  const { createProgress } = service.database.failures;
+  const basics = { queries, createProgress, clock, metrics, tracing, log, signal: stopping.signal };
   const { ENDPOINT_CONCURRENCY: concurrency, DISABLE_AFTER_FAILURES: disableAfter } = config;
 
   const standstill = watchStandstill(log);
-  const outage = createOutage({ ...basics, probe, standstill, others: someReceivers(basics) });
+  const outage = createOutage({ ...basics, probe, standstill, others: someReceivers(queries) });
   const shards = createShards(basics, {
     id,
     isAble: () => !secrets.doubtfulKeys().some((id) => haveOtherKey(service.others(), facts, id)),
@@ -86,7 +78,7 @@ export async function startDispatcher(
     {
       ...parts,
       makeAttempt,
-      readBacklog: createReadBacklog(parts, { perEndpoint: concurrency }),
+      readBacklog: createReadBacklog(parts, concurrency),
       readConfiguration: reader(
         parts,
         { words: "endpoints can't be read; deliveries to them wait for PostgreSQL", maxItems: 500 },
@@ -98,7 +90,7 @@ export async function startDispatcher(
       ...{ newOwnerMs, maxEndpoints, bounds },
     },
   );
-  const manual = createManualDeliveries({ ...parts, owner }, { concurrency: bounds.manualDeliveries });
+  const manual = createManualDeliveries({ ...parts, owner }, bounds.manualDeliveries);
   const messages = consumeMessages(id, { ...basics, broker, owner, manual });
   service.localOwners.set(id, owner.handedOver);
   const sweep = startSweep({ ...parts, owner }, sweepIntervalMs);

@@ -8,10 +8,9 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { describeDeliveries } from "../src/sql/describe-deliveries.ts";
 import { writeRates } from "../src/sql/endpoint-health.ts";
-import { BEGINNING, markInterrupted, readDue, readDueRow } from "../src/sql/read-due.ts";
+import { BEGINNING, findEndpointsWithWork, markInterrupted, readDue, readDueRow } from "../src/sql/read-due.ts";
 import { recordArrived } from "../src/sql/record-arrived.ts";
 import { settle } from "../src/sql/settle.ts";
-import { findEndpointsWithWork } from "../src/sql/sweep.ts";
 
 /**
  * Each hot statement reads growing tables by the indexes that its file names, and never a whole table,

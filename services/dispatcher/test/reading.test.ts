@@ -4,8 +4,7 @@ import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/ro
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { describeDeliveries, readBodies } from "../src/sql/describe-deliveries.ts";
-import { BEGINNING, type Demand, markInterrupted, readDue } from "../src/sql/read-due.ts";
-import { findEndpointsWithWork } from "../src/sql/sweep.ts";
+import { BEGINNING, type Demand, findEndpointsWithWork, markInterrupted, readDue } from "../src/sql/read-due.ts";
 
 const db = useDatabase();
 const EVERY_SHARD = Array.from({ length: 256 }, (_, shard) => shard);

@@ -11,20 +11,13 @@ import type { EventsConsumer } from "./inbox/consume-events.ts";
 /** Scrapes within this time, for example of several Prometheus servers, share a reading. */
 const READING_LIFE_MS = 5_000;
 
-interface Parts extends Basics {
-  /** Over connections of their own, which the work does not take. */
-  probes: Reads;
-  inspector: Inspector;
-  names: Names;
-}
-
 /**
  * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them. A figure that can't be
- * read is not exported, since the last value from before an outage would mislead.
+ * read is not exported, since the last value from before an outage would mislead. `probes` has connections of its own, which the work does not take.
  */
 export function exportLag(
   registry: Registry,
-  { log, queries, probes, inspector, names, clock }: Parts,
+  { log, queries, probes, inspector, names, clock }: Basics & { probes: Reads; inspector: Inspector; names: Names },
   { endpointConcurrency }: { endpointConcurrency: number },
 ): void {
   const of = { registry, log, failing: new Set() };
@@ -101,11 +94,10 @@ export function exportLag(
     return time === null ? 0 : Math.max(0, (clock.now().getTime() - time.getTime()) / 1_000);
   }
 
-  const messagesIn = async (queues: readonly string[]) =>
-    (await Promise.all(queues.map((queue) => inspector.depthOf(queue)))).reduce(
-      (sum, { messages }) => sum + messages,
-      0,
-    );
+  const messagesIn = async (queues: readonly string[]) => {
+    const depths = await Promise.all(queues.map((queue) => inspector.depthOf(queue)));
+    return depths.reduce((sum, { messages }) => sum + messages, 0);
+  };
   // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
   const ofQueues = figures(of, async () =>
     inspector.isOpen()

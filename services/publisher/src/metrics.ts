@@ -1,7 +1,6 @@
 import { metricsIn, type Registry } from "@herald/common/telemetry/metrics";
 import { NOTICE_TYPES } from "@herald/contracts";
 
-/** The tasks that the publisher repeats, besides consuming events. */
 export const TASKS = ["partitions", "catch-up", "resend", "notices", "retention", "erasure"] as const;
 
 /** One that is set aside waits with the rejected ones and broke no rule: PostgreSQL can't hold it, or RabbitMQ took it out of the inbox. */

@@ -9,7 +9,7 @@ import { ERASED_ROWS, PUBLISHER_TUNING, type PublisherTuning, publisherSettings 
 import { createFanOut } from "./event/fan-out.ts";
 import { handOver as handOverTo } from "./hand-over.ts";
 import { consumeEvents, type EventsConsumer } from "./inbox/consume-events.ts";
-import { createReportUndelivered } from "./inbox/report-undelivered.ts";
+import { createReportUndelivered } from "./inbox/rejections.ts";
 import { exportHeldEvents, exportLag } from "./lag-metrics.ts";
 import { createMetrics, type TASKS } from "./metrics.ts";
 import type { ForOwners } from "./sql/rows.ts";
@@ -70,8 +70,8 @@ export async function startPublisher(
   const inspector = broker.inspector();
   exportLag(registry, { ...parts, probes, inspector, names }, { endpointConcurrency: config.ENDPOINT_CONCURRENCY });
   const sender = broker.sender();
-  const { localOwners } = service;
-  const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);
+  const toOwners = { ...parts, localOwners: service.localOwners, sender, names };
+  const handOver = (made: ForOwners) => handOverTo(toOwners, made);
   const { createProgress } = failures;
   const fanOut = createFanOut({ ...parts, createProgress, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const reportUndelivered = createReportUndelivered(parts);

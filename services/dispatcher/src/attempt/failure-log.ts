@@ -9,7 +9,6 @@ const MAX_HOSTS = 5;
 const MAX_COUNTED = 1_000;
 
 type FailedAttempt = { failureKind: FailureKind | null; errorSummary: string | null };
-
 export type FailureLog = ReturnType<typeof startFailureLog>;
 
 /** Logs failed attempts in one line a minute, with counts by kind and host: a tenant whose receiver is dead must not decide how much is logged. */
@@ -23,12 +22,8 @@ export function startFailureLog(log: Log) {
     const most = [...hosts].sort(([, one], [, other]) => other.failed - one.failed).slice(0, MAX_HOSTS);
     const named = most.map(([host, of]) => ({ host, ...of }));
     const elsewhere = failed - most.reduce((sum, [, of]) => sum + of.failed, 0);
-    log.info("attempts failed within the last minute", {
-      failed,
-      kinds: Object.fromEntries(kinds),
-      hosts: named,
-      elsewhere,
-    });
+    const fields = { failed, kinds: Object.fromEntries(kinds), hosts: named, elsewhere };
+    log.info("attempts failed within the last minute", fields);
     failed = 0;
     kinds.clear();
     hosts.clear();

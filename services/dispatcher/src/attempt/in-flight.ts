@@ -87,7 +87,6 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
     },
     /** Attempts of the shard that are not settled, without those that have waited long for a locked row. */
     ofShard: (shard: number) => ofShard.of(shard),
-    /** Resolves when nothing is in flight. */
     async idle(): Promise<void> {
       while (attempts.size > 0) await Promise.all(attempts);
     },
@@ -103,8 +102,6 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
  * | put back | waits in memory, before the others | rests for `restMs` |
  * | left | is forgotten after `forMs`, and read again if PostgreSQL has its row | |
  * | gone | is forgotten | |
- *
- * @param offer lets the endpoint have its next turn
  */
 function follow(outcome: Outcome, endpoint: Endpoint, delivery: Delivery, offer: () => void): void {
   const { line, gate, isGone } = endpoint;

@@ -19,7 +19,6 @@ import type { FailureLog } from "./failure-log.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import { spanEndOf, startAttemptSpan } from "./span.ts";
 
-/** An attempt that has begun. */
 export interface Attempt {
   endpoint: Endpoint;
   delivery: Delivery;
@@ -36,16 +35,10 @@ export interface Attempt {
 }
 
 /** A result, and the trace context to be stored with it. */
-interface Sent {
-  result: AttemptResult;
-  traceparent: string | null;
-}
+type Sent = { result: AttemptResult; traceparent: string | null };
 
 /** The endpoint's secret and own headers, in plain. */
-interface Opened {
-  secret: string;
-  ownHeaders: readonly string[];
-}
+type Opened = { secret: string; ownHeaders: readonly string[] };
 
 /** How an attempt went that had begun. */
 export type Outcome =
@@ -84,10 +77,7 @@ const UNSETTLED_MS = 60_000;
 const OUTAGE_MS = 1_000;
 /** The pause before an endpoint's next attempt if a clock of Herald's may be why the last one failed: it may be wrong for hours. */
 const CLOCK_MS = 60_000;
-/**
- * The pause before an endpoint's next attempt if its secret or an own header can't be opened. The whole endpoint rests, else each delivery of its
- * backlog would be tried.
- */
+/** The pause before an endpoint's next attempt if its secret or an own header can't be opened: else each delivery of its backlog would be tried. */
 const QUARANTINE_MS = 60_000;
 
 export function createMakeAttempt(parts: Parts): MakeAttempt {
@@ -181,14 +171,8 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
   function interrupted({ interruptions }: Delivery): Sent {
     const errorSummary = `interrupted ${interruptions} times: the dispatcher ended before the result was recorded`;
     const nothing = { succeeded: false, durationMs: 0, responseExcerpt: null, retryAfterMs: null, reached: false };
-    const result = {
-      ...nothing,
-      startedAt: clock.now(),
-      statusCode: 503,
-      errorSummary,
-      failureKind: "interrupted",
-    } as const;
-    return { result, traceparent: null };
+    const said = { statusCode: 503, errorSummary, failureKind: "interrupted" } as const;
+    return { result: { ...nothing, ...said, startedAt: clock.now() }, traceparent: null };
   }
 
   function settlementOf(
@@ -205,7 +189,6 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     return { ...result, ...of, deliveryId, endpointId, attempt, manual, handedOver, nextAttemptAt, unstored };
   }
 
-  /** Counts an attempt that was settled, and logs it. */
   function record({ delivery, keptWaiting }: Attempt, result: AttemptResult): void {
     const { succeeded, statusCode, errorSummary, failureKind, startedAt, durationMs } = result;
     metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });

@@ -1,3 +1,4 @@
+import { setLatest } from "@herald/common/runtime/latest";
 import { KeyError } from "@herald/common/security/sealing-keys";
 import { keyIdOf, type SecretBox } from "@herald/common/security/secret-box";
 
@@ -6,8 +7,6 @@ export type OpenedSecrets = ReturnType<typeof keepOpened>;
 /**
  * Keeps the secrets that were opened last, since opening one takes a key agreement. A kept secret belongs to a sealed text in its context, so one
  * that was replaced, or moved to another row, is opened again.
- *
- * @param maxSecrets beyond this number, the one that was used longest ago is dropped
  */
 export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number) {
   const opened = new Map<string, string>();
@@ -30,13 +29,7 @@ export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number) {
       // No sealed text holds a line break.
       const key = `${sealed}\n${context}`;
       const secret = opened.get(key) ?? openNow(sealed, context);
-      // A Map keeps its order of insertion: the used secret goes to the end.
-      opened.delete(key);
-      opened.set(key, secret);
-      if (opened.size > maxSecrets) {
-        const [oldest = ""] = opened.keys();
-        opened.delete(oldest);
-      }
+      setLatest(opened, key, secret, maxSecrets);
       return secret;
     },
     /** Ids of keys that are missing here, or have opened nothing yet that named them: other dispatchers may have the right ones. */

@@ -2,7 +2,6 @@ import type { SpanEnd, TraceSpan, Tracing } from "@herald/common/telemetry/traci
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { AttemptResult } from "../sql/rows.ts";
 
-/** Starts the span of an attempt, as the client that it is. */
 export function startAttemptSpan(tracing: Tracing, delivery: Delivery, url: string): TraceSpan {
   const { deliveryId, endpointId, organizationId, eventType, attempts, traceparent } = delivery;
   return tracing.startSpan("POST", {

@@ -99,7 +99,6 @@ export function createBreaker(clock: Clock, { pausesMs, disableAfter }: BreakerO
     isKnown: () => isKnown,
     /** It failed as often as disables it: nothing begins until PostgreSQL says that it is enabled. */
     isOpenForGood: () => isOpenForGood,
-    /** Whether nothing is known against the endpoint. */
     isHealthy: () => isKnown && run.failures === 0 && !careful && probes === MAX_PROBES,
     /** Takes the health that PostgreSQL has, unless one is known. */
     know(stored: StoredHealth): void {

@@ -3,7 +3,6 @@ import type { StoredHealth } from "../sql/rows.ts";
 import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
 
 export interface GateOptions {
-  /** Attempts that an endpoint may have at once. */
   concurrency: number;
   /** Attempts a second to an endpoint; no limit if absent. */
   ratePerSecond: number | undefined;
@@ -101,7 +100,6 @@ export class Gate {
     this.#locked++;
   }
 
-  /** Such a result is stored, or not waited for. */
   unlock(): void {
     this.#locked--;
   }

@@ -48,8 +48,8 @@ export class KnownConfiguration {
   }
 
   /**
-   * A publisher's statement has read this revision at this time. Returns whether it is the known one.
-   * @param stored false for an earlier statement than the one that stores the event: it may be older than what is known here
+   * A publisher's statement has read this revision at this time. Returns whether it is the known one. `stored` is false for an earlier statement than
+   * the one that stores the event: it may be older than what is known here.
    */
   wasSeen(revision: string, atMs: number, stored: boolean): boolean {
     const isSame = String(this.#known?.revision) === revision;

@@ -50,7 +50,6 @@ export class Line {
   #isReading = false;
   /** Rows were stored during the reading, which may have missed them. */
   #again = false;
-  /** The earliest retry that is known. */
   #nextDueMs: number | undefined;
   /** The previous owner of the shard crashed, and the interruptions are not counted yet. */
   #countInterruptions = false;
@@ -64,7 +63,6 @@ export class Line {
     return this.#ready.length > 0;
   }
 
-  /** Whether new deliveries wait in PostgreSQL, behind older ones. */
   get isBehind(): boolean {
     return this.#isBehind;
   }
@@ -77,7 +75,6 @@ export class Line {
     return !this.hasReady && !this.isUnread;
   }
 
-  /** Until the earliest retry that is known, in milliseconds. */
   get untilDueMs(): number | undefined {
     return this.#nextDueMs === undefined ? undefined : this.#nextDueMs - this.#times.nowMs();
   }

@@ -2,10 +2,7 @@ import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Arrived, Delivery } from "../sql/describe-deliveries.ts";
 
 /** An attempt of a delivery: the next one is another. */
-interface Attempt {
-  deliveryId: string;
-  attempts: number;
-}
+type Attempt = { deliveryId: string; attempts: number };
 type Held = Attempt & { arrived?: Arrived | undefined };
 
 export type Memory = ReturnType<typeof createMemory>;

@@ -23,21 +23,14 @@ const SESSIONS_PER_CONNECTION = 8;
  */
 const NEXT_ADDRESS_AFTER_MS = 2_500;
 
-/**
- * @param extraAuthorities are trusted besides those that Node trusts by itself
- * @param deadlineMs the time of an attempt
- * @param most how many connections may be open at once, for all endpoints together; idle ones make room for new ones
- */
+/** The connections of all endpoints. At most `most` are open at once: idle ones make room for new ones. */
 export function createConnections(
   guard: AddressGuard,
   extraAuthorities: TlsFiles | undefined,
-  {
-    most = Number.POSITIVE_INFINITY,
-    proxy,
-    deadlineMs = 15_000,
-  }: { most?: number | undefined; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
+  options: { most?: number | undefined; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
 ) {
-  const options: AgentOptions = {
+  const { most = Number.POSITIVE_INFINITY, proxy, deadlineMs = 15_000 } = options;
+  const always: AgentOptions = {
     lookup: guard.lookup,
     // Set explicitly, because Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
@@ -45,8 +38,8 @@ export function createConnections(
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     ALPNProtocols: ["http/1.1"],
   };
-  const once: AgentOptions = { ...options, keepAlive: false, maxCachedSessions: 0 };
-  const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: most * SESSIONS_PER_CONNECTION });
+  const once: AgentOptions = { ...always, keepAlive: false, maxCachedSessions: 0 };
+  const reused = new Agent({ ...always, keepAlive: true, maxCachedSessions: most * SESSIONS_PER_CONNECTION });
   const agents = { reused, fresh: new Agent(once), small: new Agent(once) };
   const handshakes = beginHandshakes(agents, extraAuthorities);
   for (const agent of Object.values(agents)) {
@@ -61,12 +54,7 @@ export function createConnections(
     /** Opens a connection for each request, and closes it afterwards. */
     fresh: agents.fresh,
     ...handshakes,
-    /**
-     * A connection has failed: perhaps since an authority is new, so the files of authorities are looked at.
-     *
-     * @param trusted the authorities by which it was judged
-     * @returns whether others are trusted by now
-     */
+    /** A connection has failed, judged by the authorities `trusted`: perhaps one is new. @returns whether others are trusted by now, by their files */
     async failed(error: unknown, trusted: number, timeoutMs: number): Promise<boolean> {
       const looks = Promise.all([extraAuthorities?.failed(error), nodeAuthorities?.failed(error)]);
       const canMend = await within(timeoutMs, looks, [true]);

@@ -11,12 +11,7 @@ export type EgressProxy = ReturnType<typeof createEgressProxy>;
 const CONNECT_MS = 3_000;
 const NO_RECEIVER = `${NO_NAME}:443`;
 
-/**
- * The one way out of a network: an HTTP proxy that makes tunnels (CONNECT, RFC 9110 9.3.6).
- *
- * @param text `http://user:password@host:port`; user and password are sent to the proxy as they are, and no error repeats them
- * @throws Error if it is anything else
- */
+/** The one way out of a network: an HTTP proxy that makes tunnels (CONNECT, RFC 9110 9.3.6). @throws Error, which repeats no user and password */
 export function createEgressProxy(text: string) {
   const url = URL.parse(text);
   if (url?.protocol !== "http:" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
@@ -61,18 +56,16 @@ export function createEgressProxy(text: string) {
     if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return socket;
     // Errors of later bytes are ignored.
     socket.on("error", () => {}).destroy();
-    if (statusCode === 502 || statusCode === 503)
-      throw Object.assign(new Error(`proxy: ${statusCode}`), { code: "ECONNREFUSED" });
-    if (statusCode === 504) throw Object.assign(new Error("proxy: 504"), { code: "ETIMEDOUT" });
+    const code = { 502: "ECONNREFUSED", 503: "ECONNREFUSED", 504: "ETIMEDOUT" }[statusCode];
+    if (code) throw Object.assign(new Error(`proxy: ${statusCode}`), { code });
     throw proxyFailed(`egress proxy answered ${statusCode}`);
   }
 
   return {
     /**
      * Opens a tunnel to a receiver. Its name is resolved and checked here, and the proxy gets the address: so the proxy can't resolve it to another.
+     * The proxy has two thirds of what the look-up leaves of the attempt's time, for all addresses: so a silent proxy differs from a silent receiver.
      *
-     * @param withinMs the time of the attempt. The proxy has two thirds of what is left after the look-up, for all addresses together: so a silent
-     *   proxy differs from a silent receiver
      * @throws Error with a code of `failureOf`; ECONNREFUSED or ETIMEDOUT if the proxy does not reach the receiver
      */
     async open({ host, port }: HostAndPort, guard: AddressGuard, withinMs: number): Promise<Socket> {

@@ -7,7 +7,6 @@ import { type AttemptError, isAlert, NO_STATUS, TIMED_OUT, TOO_MANY_INTERIM } fr
 import { answerOfEqualLengths, EXCERPT_BYTES, isByTheBook, SECOND_LENGTH } from "./response.ts";
 import type { Target } from "./target.ts";
 
-/** One request, ready to be sent. */
 export interface OutgoingRequest {
   target: Target;
   /** Flat list of names and values. */
@@ -37,9 +36,7 @@ export interface Answered {
   body: Buffer[];
   /** The body is not text as it stands. */
   encoded: boolean;
-  /** The value of `Retry-After`. */
   retryAfter: string | undefined;
-  /** The value of `Date`. */
   date: string | undefined;
   /** When the response's headers were there, by `clock.monotonicMs()`. */
   answeredAtMs: number;
@@ -199,7 +196,8 @@ export function exchange(
         return;
       }
       const hasAnswered = (request?.socket?.bytesRead ?? 0) > bytesReadBefore;
-      const ended = wasEnded(error);
+      // By the other side.
+      const ended = error.code === "ECONNRESET" || error.code === "EPIPE";
       let again: Again | undefined;
       if (ended && request?.reusedSocket && !hasAnswered) again = "stale";
       if (connected && !secured && (ended || isAlert(error))) again = "handshake broken";
@@ -231,8 +229,6 @@ class Head {
   }
 }
 
-const REQUEST_TIMEOUT = 408;
-
 function answerOf(
   { statusCode = 0, headers }: IncomingMessage,
   { reusedSocket }: ClientRequest,
@@ -241,12 +237,7 @@ function answerOf(
   const { "content-encoding": encoding, "retry-after": retryAfter, date, connection } = headers;
   const encoded = encoding !== undefined && encoding !== "identity";
   // The time for an idle connection was over as the request was on its way: RFC 9110 15.5.9.
-  const isStale = statusCode === REQUEST_TIMEOUT && reusedSocket && connection?.toLowerCase() === "close";
+  const isStale = statusCode === 408 && reusedSocket && connection?.toLowerCase() === "close";
   const again = isStale ? "stale" : undefined;
   return { answered: true, again, statusCode, body: [], encoded, retryAfter, date, answeredAtMs: clock.monotonicMs() };
-}
-
-/** The other side closed the connection. */
-function wasEnded({ code }: AttemptError): boolean {
-  return code === "ECONNRESET" || code === "EPIPE";
 }

@@ -3,10 +3,7 @@ import type { FailureKind } from "@herald/contracts";
 import type { ClockShown, OwnFault } from "../sql/rows.ts";
 
 /** An error with a code of Node, OpenSSL, c-ares or of this folder. */
-export interface AttemptError {
-  code?: string | undefined;
-  message: string;
-}
+export type AttemptError = { code?: string | undefined; message: string };
 
 export const TIMED_OUT = "ERR_ATTEMPT_TIMED_OUT";
 export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
@@ -35,90 +32,49 @@ export function isAlert({ message }: AttemptError): boolean {
   return message.includes("SSL alert number");
 }
 
-/** Describes an attempt that got no final response. */
-export interface Failure {
-  kind: UnansweredKind;
-  /** A few plain words for the admin. */
-  summary: string;
-}
+/** Why an attempt got no final response, and a few plain words for the admin. */
+export type Failure = { kind: UnansweredKind; summary: string };
 
 /** `http_status` needs an answer, and `interrupted` is set after a crash. */
 type UnansweredKind = Exclude<FailureKind, "http_status" | "interrupted">;
 
 const NOT_TRUSTED = "certificate not trusted";
+const UNKNOWN_AUTHORITY = `${NOT_TRUSTED} (unknown authority)`;
 const NO_AUTHORITY = `${NOT_TRUSTED} (unknown authority, or the receiver does not send its intermediate certificate)`;
 
-/** Summaries of error codes, by failure kind. Kinds without codes are recognized elsewhere. */
-const FAILURES: Record<UnansweredKind, Record<string, string>> = {
-  url_not_https: { [BAD_URL]: "endpoint URL is not a plain https URL" },
-  request_not_sendable: { [BAD_REQUEST]: "delivery cannot be sent over HTTP" },
-  name_not_found: {
-    ENOTFOUND: "host not found",
-    ENODATA: "host not found",
-    EBADNAME: "host not found",
-    EBADQUERY: "host not found",
-    EBADSTR: "host not found",
-  },
-  resolver_failed: { ETIMEOUT: "DNS lookup timed out", [SERVERS_SILENT]: "name servers do not answer" },
-  address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
-  proxy_failed: { [PROXY_FAILED]: "egress proxy failed" },
-  connection_refused: { ECONNREFUSED: "connection refused" },
-  connection_timed_out: { ETIMEDOUT: "connection timed out" },
-  connection_reset: {
-    ECONNRESET: "connection reset",
-    ECONNABORTED: "connection reset",
-    EPIPE: "connection reset",
-  },
-  unreachable: {
-    EHOSTUNREACH: "host unreachable",
-    EHOSTDOWN: "host unreachable",
-    ENETUNREACH: "network unreachable",
-    EADDRNOTAVAIL: "network unreachable",
-    // This machine's own rules: a prohibited route, a packet filter, a route into nothing.
-    EACCES: "network unreachable",
-    EPERM: "network unreachable",
-    EINVAL: "network unreachable",
-  },
-  certificate_invalid: {
-    CERT_HAS_EXPIRED: "certificate expired",
-    CERT_NOT_YET_VALID: "certificate not yet valid",
-    CERT_REVOKED: "certificate revoked",
-    ERR_TLS_CERT_ALTNAME_INVALID: "certificate is for another name",
-    HOSTNAME_MISMATCH: "certificate is for another name",
-  },
-  certificate_untrusted: {
-    DEPTH_ZERO_SELF_SIGNED_CERT: `${NOT_TRUSTED} (self-signed)`,
-    SELF_SIGNED_CERT_IN_CHAIN: `${NOT_TRUSTED} (unknown authority)`,
-    UNABLE_TO_GET_ISSUER_CERT: `${NOT_TRUSTED} (unknown authority)`,
-    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NO_AUTHORITY,
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: NO_AUTHORITY,
-    CERT_UNTRUSTED: NOT_TRUSTED,
-    CERT_REJECTED: NOT_TRUSTED,
-    CERT_SIGNATURE_FAILURE: NOT_TRUSTED,
-    INVALID_CA: NOT_TRUSTED,
-    INVALID_PURPOSE: `${NOT_TRUSTED} (not made for servers)`,
-    PATH_LENGTH_EXCEEDED: NOT_TRUSTED,
-    CERT_CHAIN_TOO_LONG: NOT_TRUSTED,
-  },
-  client_certificate_required: {},
-  tls_name_unknown: {},
-  tls_failed: {},
-  timed_out: {},
-  response_invalid: {
-    HPE_HEADER_OVERFLOW: "response headers too large",
-    [NO_STATUS]: "response is not valid HTTP",
-    [TOO_MANY_INTERIM]: "receiver sent no final response, only 1xx",
-  },
-  other: {},
-};
+/** What error codes mean. A kind without codes is recognized by the message. */
+const FAILURES: readonly (readonly [kind: UnansweredKind, summary: string, ...codes: string[]])[] = [
+  ["url_not_https", "endpoint URL is not a plain https URL", BAD_URL],
+  ["request_not_sendable", "delivery cannot be sent over HTTP", BAD_REQUEST],
+  ["name_not_found", "host not found", "ENOTFOUND", "ENODATA", "EBADNAME", "EBADQUERY", "EBADSTR"],
+  ["resolver_failed", "DNS lookup timed out", "ETIMEOUT"],
+  ["resolver_failed", "name servers do not answer", SERVERS_SILENT],
+  ["address_blocked", "address not allowed", "ERR_ADDRESS_NOT_ALLOWED"],
+  ["proxy_failed", "egress proxy failed", PROXY_FAILED],
+  ["connection_refused", "connection refused", "ECONNREFUSED"],
+  ["connection_timed_out", "connection timed out", "ETIMEDOUT"],
+  ["connection_reset", "connection reset", "ECONNRESET", "ECONNABORTED", "EPIPE"],
+  ["unreachable", "host unreachable", "EHOSTUNREACH", "EHOSTDOWN"],
+  ["unreachable", "network unreachable", "ENETUNREACH", "EADDRNOTAVAIL"],
+  // This machine's own rules: a prohibited route, a packet filter, a route into nothing.
+  ["unreachable", "network unreachable", "EACCES", "EPERM", "EINVAL"],
+  ["certificate_invalid", "certificate expired", "CERT_HAS_EXPIRED"],
+  ["certificate_invalid", "certificate not yet valid", "CERT_NOT_YET_VALID"],
+  ["certificate_invalid", "certificate revoked", "CERT_REVOKED"],
+  ["certificate_invalid", "certificate is for another name", "ERR_TLS_CERT_ALTNAME_INVALID", "HOSTNAME_MISMATCH"],
+  ["certificate_untrusted", `${NOT_TRUSTED} (self-signed)`, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+  ["certificate_untrusted", UNKNOWN_AUTHORITY, "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT"],
+  ["certificate_untrusted", NO_AUTHORITY, "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  ["certificate_untrusted", NOT_TRUSTED, "CERT_UNTRUSTED", "CERT_REJECTED", "CERT_SIGNATURE_FAILURE", "INVALID_CA"],
+  ["certificate_untrusted", NOT_TRUSTED, "PATH_LENGTH_EXCEEDED", "CERT_CHAIN_TOO_LONG"],
+  ["certificate_untrusted", `${NOT_TRUSTED} (not made for servers)`, "INVALID_PURPOSE"],
+  ["response_invalid", "response headers too large", "HPE_HEADER_OVERFLOW"],
+  ["response_invalid", "response is not valid HTTP", NO_STATUS],
+  ["response_invalid", "receiver sent no final response, only 1xx", TOO_MANY_INTERIM],
+];
 
 const BY_CODE = new Map(
-  Object.entries(FAILURES).flatMap(([kind, summaries]) =>
-    Object.entries(summaries).map(([code, summary]): [string, Failure] => [
-      code,
-      { kind: kind as UnansweredKind, summary },
-    ]),
-  ),
+  FAILURES.flatMap(([kind, summary, ...codes]) => codes.map((code): [string, Failure] => [code, { kind, summary }])),
 );
 
 /**
@@ -128,11 +84,7 @@ const BY_CODE = new Map(
 const LOOKUP = /^query[A-Z]/;
 const LOOKUP_FAILED: Failure = { kind: "resolver_failed", summary: "DNS lookup failed" };
 
-/**
- * Says why an attempt got no response. The words are made here and not taken from the error, whose message may hold the resolved address.
- *
- * @param deadlineMs the time that the attempt had
- */
+/** Why an attempt got no response. The words are made here and not taken from the error: its message may hold the resolved address. */
 export function failureOf({ code = "", message }: AttemptError, deadlineMs: number): Failure {
   if (code === TIMED_OUT) return { kind: "timed_out", summary: `timed out after ${deadlineMs / 1000} s` };
   if (code === "ECONNRESET" && message.includes("secure TLS connection"))

@@ -1,20 +1,11 @@
 import type { Agent } from "node:https";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { setLatest } from "@herald/common/runtime/latest";
 import { nodeAuthorities } from "@herald/common/security/node-authorities";
 import type { Pem, TlsFiles } from "@herald/common/security/tls-files";
 import type { Again } from "./exchange.ts";
 
-/** What each agent's handshakes begin with: `fresh` the whole hello, `small` the small one, `reused` what the origin takes. */
-interface Agents {
-  reused: Agent;
-  fresh: Agent;
-  small: Agent;
-}
-
-export interface Origin {
-  host?: unknown;
-  port?: unknown;
-}
+type Origin = { host?: unknown; port?: unknown };
 
 /**
  * Groups that every TLS library has had for ten years. The share of a key of a newer group, or a session, make the first message of a handshake
@@ -33,15 +24,18 @@ export function nameOf({ host, port }: Origin): string {
 /**
  * Gives each new connection the authorities that are trusted now, and the hello that its receiver takes. The whole hello has all groups of OpenSSL,
  * and a session; the small one has {@link OLD_GROUPS}, and none. A session is not verified again when it is resumed, so sessions are kept by the
- * authorities of their time.
+ * authorities of their time. Handshakes of `fresh` begin with the whole hello, of `small` with the small one, of `reused` with what the origin takes.
  */
-export function beginHandshakes(agents: Agents, extraAuthorities: TlsFiles | undefined) {
+export function beginHandshakes(
+  agents: Record<"reused" | "fresh" | "small", Agent>,
+  extraAuthorities: TlsFiles | undefined,
+) {
   const contextsNow = secureContexts(extraAuthorities);
   /** How many handshakes of an origin broke with the whole hello, and not with the small one. */
   const broken = new Map<string, number>();
   const needsSmall = (origin: string) => (broken.get(origin) ?? 0) >= MAX_BROKEN;
 
-  for (const agent of Object.values(agents) as Agent[]) {
+  for (const agent of Object.values(agents)) {
     const connect = agent.createConnection;
     agent.createConnection = function (options, callback) {
       const origin = nameOf(options);
@@ -66,8 +60,7 @@ export function beginHandshakes(agents: Agents, extraAuthorities: TlsFiles | und
     helped(origin: Origin, agent: Agent): void {
       const name = nameOf(origin);
       if (agent === agents.fresh) broken.delete(name);
-      else broken.set(name, (broken.get(name) ?? 0) + 1);
-      if (broken.size > MAX_ORIGINS) broken.delete(broken.keys().next().value as string);
+      else setLatest(broken, name, (broken.get(name) ?? 0) + 1, MAX_ORIGINS);
     },
   };
 }
@@ -80,10 +73,7 @@ function secureContexts(extraAuthorities: TlsFiles | undefined) {
 
   function create() {
     const ca = extra?.ca;
-    const options = {
-      minVersion: "TLSv1.2",
-      ...(ca !== undefined && { ca: [...getCACertificates("default"), ca] }),
-    } as const;
+    const options = { minVersion: "TLSv1.2", ...(ca && { ca: [...getCACertificates("default"), ca] }) } as const;
     let small: SecureContext | undefined;
     return {
       whole: createSecureContext(options),

@@ -18,16 +18,11 @@ const HTML_NAMES: Readonly<Record<string, string>> = {
 const ROUNDS = 3;
 
 /** Characters, and the place of each in the text as it came: where its spelling begins and ends. */
-interface Reading {
-  characters: string;
-  places: readonly (readonly [from: number, to: number])[];
-}
+type Reading = { characters: string; places: readonly (readonly [from: number, to: number])[] };
 
 /**
- * Hides what an answer repeats of own headers, however it spells that: each run of eight characters of a value, or of the user and
- * password that a value of Basic encodes.
- *
- * @param text one character a byte
+ * Hides what an answer repeats of own headers, however it spells that: each run of eight characters of a value, or of the user and password that a
+ * value of Basic encodes. The text has one character a byte.
  */
 export function hideHeaders(text: string, values: readonly string[]): string {
   const runs = new Set(values.flatMap(secretsOf).flatMap(runsOf));

@@ -12,9 +12,7 @@ const WITHOUT_BODY = ["204", "304"];
 
 /**
  * Whether the head of a response keeps to HTTP, so that the end of its body is beyond doubt. The status of another head still tells the receiver's
- * decision, but the connection may be out of step after it.
- *
- * @param bytes the response so far: interim heads, its head, perhaps a part of its body
+ * decision, but the connection may be out of step after it. Before the head there may be interim heads, and behind it a part of the body.
  */
 export function isByTheBook(bytes: Buffer): boolean {
   const text = bytes.toString("latin1");
@@ -33,14 +31,9 @@ const LENGTHS = /^content-length:[ \t]*(\d{1,15}(?:[ \t]*,[ \t]*\d{1,15})*)[ \t]
 
 /**
  * The answer in a response whose length is said more than once, each time the same, as some gateways write it: RFC 9112 6.3 lets a client take these
- * as one. Its connection has to be closed.
- *
- * @param bytes the response so far
- * @returns undefined if it breaks HTTP in another way, or its head has not come as a whole
+ * as one. Its connection has to be closed. Undefined if the response breaks HTTP in another way, or its head has not come as a whole.
  */
-export function answerOfEqualLengths(
-  bytes: Buffer,
-): { statusCode: number; encoded: boolean; body: Buffer[] } | undefined {
+export function answerOfEqualLengths(bytes: Buffer) {
   const text = bytes.toString("latin1");
   HEAD.lastIndex = 0;
   let [head, status] = HEAD.exec(text) ?? [];
@@ -54,20 +47,14 @@ export function answerOfEqualLengths(
   return { statusCode: Number(status), encoded: /^content-encoding:/im.test(head), body };
 }
 
-/** Bytes that are kept of a response's body. */
 export const EXCERPT_BYTES = 1024;
 
-/**
- * Control characters other than tab and line breaks (PostgreSQL stores no NUL), and bidirectional ones, with which a page would show another text.
- */
+/** Control characters but tab and line breaks (PostgreSQL stores no NUL), and bidirectional ones, with which a page would show another text. */
 const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
  * The start of a response's body as text that can be stored and shown, with U+FFFD for anything broken or harmful. Receivers that are out for a fault
- * repeat what they got, so what is of own headers is hidden.
- *
- * @param ownHeaders that were sent, a flat list of names and values
- * @returns null if there was no body
+ * repeat what they got, so what is of own headers (a flat list of names and values) is hidden. Null if there was no body.
  */
 export function responseExcerpt(chunks: readonly Uint8Array[], ownHeaders: readonly string[] = []): string | null {
   if (chunks.length === 0) return null;
@@ -89,21 +76,14 @@ function hidden(bytes: Uint8Array, values: readonly string[]): Uint8Array {
 const DATE =
   /^([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]+day, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
-/**
- * How long a receiver asks to be left alone by its `Retry-After`, in milliseconds, at most a quarter of an hour; null if it does not, or can't be
- * understood.
- */
+/** How long a receiver asks to be left alone by its `Retry-After`, at most a quarter of an hour; null if it does not, or can't be understood. */
 export function retryAfterMs(header: string | undefined, now: Date): number | null {
-  const ms = header === undefined ? Number.NaN : waitOf(header, now);
+  const ms = /^\d+$/.test(header ?? "") ? Number(header) * 1_000 : untilDate(header, now);
   return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : null;
 }
 
-function waitOf(header: string, now: Date): number {
-  return /^\d+$/.test(header) ? Number(header) * 1_000 : untilDate(header, now);
-}
-
 /** Milliseconds from now to an HTTP date; NaN if it is none. */
-function untilDate(header: string, now: Date): number {
+function untilDate(header = "", now: Date): number {
   return DATE.test(header) ? Date.parse(header.replace(/\d$/, "$& GMT")) - now.getTime() : Number.NaN;
 }
 
@@ -112,7 +92,7 @@ export const UNTIMELY_MS = 285_000;
 
 /** How `now` is by the `Date` of an answer; undefined if there is none. */
 export function clockShownIn(date: string | undefined, now: Date): ClockShown | undefined {
-  const behindMs = date === undefined ? Number.NaN : untilDate(date, now);
+  const behindMs = untilDate(date, now);
   if (Number.isNaN(behindMs)) return undefined;
   if (Math.abs(behindMs) <= UNTIMELY_MS) return "right";
   return behindMs > 0 ? "behind" : "ahead";

@@ -23,15 +23,13 @@ import { createTargets } from "./target.ts";
 export interface AttemptRequest {
   deliveryId: string;
   eventType: string;
-  /** The endpoint's current URL. */
   url: string;
-  /** The endpoint's current signing secret, in plain. */
+  /** In plain, as the own headers are. */
   secret: string;
-  /** The endpoint's own headers, in plain: a flat list of names and values. */
+  /** A flat list of names and values. */
   ownHeaders?: readonly string[];
   /** Sent and signed exactly; text as its UTF-8 bytes. */
   body: string | Buffer;
-  /** W3C trace context to send. */
   traceparent?: string | undefined;
 }
 
@@ -39,19 +37,15 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   /** For DNS, connect, TLS and response headers together (SPEC 8). */
   deadlineMs?: number;
   addresses: AddressRules;
-  /** Authorities that are trusted besides those that Node trusts by itself. */
   extraAuthorities?: TlsFiles | undefined;
   /** The connections that may be open at once, idle ones included. */
   maxConnections?: number;
-  /** The proxy to all receivers, if there is one. */
   proxy?: EgressProxy | undefined;
   /** Asks for the addresses of a name; the system's name servers by default. */
   resolve?: Resolve & Partial<Pick<NameResolver, "forget">>;
 }
 
 export type Sender = ReturnType<typeof createSender>;
-
-const NETWORK_ERROR_STATUS = 503;
 
 /** A receiver, or what stands before it, has too much to do, or can do nothing now. */
 const isBusy = (statusCode: number) => statusCode === 413 || statusCode === 429 || statusCode >= 500;
@@ -110,7 +104,7 @@ export function createSender(options: SenderOptions) {
         ...verdict(outcome, { deadlineMs, now: clock.now(), ownHeaders: request.ownHeaders }),
       };
     },
-    /** Closes all connections. Must be called when no attempt is in flight. */
+    /** Must be called when no attempt is in flight. */
     async close(): Promise<void> {
       connections.close();
     },
@@ -137,7 +131,7 @@ function verdict(
   if (!outcome.answered) {
     const { kind, summary } = failureOf(outcome.error, deadlineMs);
     return {
-      statusCode: NETWORK_ERROR_STATUS,
+      statusCode: 503,
       succeeded: false,
       errorSummary: summary,
       failureKind: kind,

@@ -12,7 +12,6 @@ export interface Target extends HostAndPort {
   /** The name for TLS, empty for an address. Node would find it out again for each request. */
   servername: string;
   path: string;
-  /** The value of `Host`. */
   hostHeader: string;
 }
 

@@ -1,3 +1,4 @@
+import { setLatest } from "@herald/common/runtime/latest";
 import type { Basics } from "../basics.ts";
 import { UNTIMELY_MS } from "../http/response.ts";
 import type { AttemptResult, ClockShown } from "../sql/rows.ts";
@@ -13,12 +14,6 @@ const SAID_MS = 10 * 60_000;
 const MAX_HOSTS = 64;
 const LOG_EVERY_MS = 60_000;
 
-interface Said {
-  organizationId: string;
-  shown: ClockShown;
-  atMs: number;
-}
-
 type Off = Exclude<ClockShown, "right">;
 
 /**
@@ -26,13 +21,11 @@ type Off = Exclude<ClockShown, "right">;
  * are compared with each other, and with those of receivers that refuse: by the `Date` of their answers.
  */
 export function watchClocks({ clock, log }: Basics) {
-  const said = new Map<string, Said>();
+  const said = new Map<string, { organizationId: string; shown: ClockShown; atMs: number }>();
   let loggedMs = Number.NEGATIVE_INFINITY;
 
   function hear({ host, organizationId }: Receiver, shown: ClockShown): void {
-    said.delete(host);
-    said.set(host, { organizationId, shown, atMs: clock.monotonicMs() });
-    if (said.size > MAX_HOSTS) said.delete(said.keys().next().value as string);
+    setLatest(said, host, { organizationId, shown, atMs: clock.monotonicMs() }, MAX_HOSTS);
   }
 
   /** How our time is off by what most receivers say that refuse; undefined if too few do. */
@@ -54,11 +47,8 @@ export function watchClocks({ clock, log }: Basics) {
     const isRight = [...said.values()].some(({ shown }) => shown === "right");
     const which = isRight ? "this machine's" : "this machine's or PostgreSQL's";
     const byBoth = doDiffer ? "PostgreSQL's" : "PostgreSQL's and this machine's";
-    const fields = {
-      clock: byReceivers ? byBoth : which,
-      byReceivers,
-      machineAheadSeconds: Math.round(aheadMs / 1_000),
-    };
+    const machineAheadSeconds = Math.round(aheadMs / 1_000);
+    const fields = { clock: byReceivers ? byBoth : which, byReceivers, machineAheadSeconds };
     log.error(
       "a clock is wrong: failures that it may cause count for no receiver, and their deliveries wait a minute",
       fields,

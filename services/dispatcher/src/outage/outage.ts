@@ -120,9 +120,8 @@ export function createOutage(parts: Parts) {
     metrics.outage.set(Number(isOn()));
     if (isOn()) {
       since = clock.now();
-      log.error("no receiver can be reached: deliveries wait, and no failure counts for its receiver", {
-        layers: [...dead],
-      });
+      const layers = [...dead];
+      log.error("no receiver can be reached: deliveries wait, and no failure counts for its receiver", { layers });
     } else {
       log.warn("receivers can be reached again; deliveries go on", { since });
       since = null;
@@ -149,13 +148,12 @@ export function createOutage(parts: Parts) {
   return {
     /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
     async judge(
-      { endpointId, organizationId, url }: KnownReceiver,
+      receiver: KnownReceiver,
       result: Partial<AttemptResult> & { durationMs: number; failureKind: FailureKind | null; reached: boolean },
       delivery: { standstills?: number } = {},
     ): Promise<Fault | "a clock's"> {
       const { durationMs, failureKind, reached: hasReached, ownFault } = result;
       const startedMs = clock.monotonicMs() - durationMs;
-      const receiver = { endpointId, organizationId, url };
       if (hasReached) {
         receivers.reached(receiver);
         senses.connections.reached(startedMs);
@@ -179,7 +177,6 @@ export function createOutage(parts: Parts) {
       metrics.givenBack.inc();
       return "ours";
     },
-    /** The listener is called at the end of each outage. */
     onReturn: (listener: () => void) => void listeners.push(listener),
     isOn,
     since: () => since,

@@ -15,9 +15,8 @@ export type ProbeResult = "reached" | "failed" | "unclear";
 
 export type Probe = ReturnType<typeof createProbe>;
 
-export interface ProbeOptions {
+interface ProbeOptions {
   addresses: AddressRules;
-  /** The name servers, as `createNameResolver` takes them. */
   servers?: readonly string[] | undefined;
   proxy?: EgressProxy | undefined;
 }
@@ -26,12 +25,9 @@ export interface ProbeOptions {
 const CONNECT_MS = 3_000;
 /** Name servers answer from their caches at once. */
 const LOOKUP_MS = 1_000;
-/** An answer to a second question would say nothing about the time of the first: an outage that ends between them would be blamed on receivers. */
-const TRIES = 1;
-
 export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
-  // Earlier answers say nothing about now.
-  const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, tries: TRIES, keptMs: 0 });
+  // Earlier answers say nothing about now, and that to a second try says nothing about the time of the first: an outage may have ended between them.
+  const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, tries: 1, keptMs: 0 });
   const guard = createAddressGuard(addresses, resolve);
 
   async function askFor(host: string): Promise<ProbeResult> {

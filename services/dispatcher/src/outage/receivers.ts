@@ -1,3 +1,4 @@
+import { setLatest } from "@herald/common/runtime/latest";
 import { createTargets } from "../http/target.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 import { isAskedFor, type Layer } from "./probe.ts";
@@ -37,10 +38,7 @@ export function createReceivers(others: OtherReceivers) {
     receiverOf,
     /** By an attempt, or by a probe. */
     reached(receiver: KnownReceiver): void {
-      const { organizationId } = receiver;
-      reached.delete(organizationId);
-      reached.set(organizationId, receiver);
-      if (reached.size > MAX_ORGANIZATIONS) reached.delete(reached.keys().next().value as string);
+      setLatest(reached, receiver.organizationId, receiver, MAX_ORGANIZATIONS);
     },
     /** Whether each of the receivers that were reached lately needs a name server. If none was reached yet, other ones are looked at. */
     async needNames(): Promise<boolean> {

@@ -1,13 +1,11 @@
+import { setLatest } from "@herald/common/runtime/latest";
 import type { HostAndPort } from "../http/target.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 
 export type Receiver = KnownReceiver & HostAndPort;
 
 /** An attempt, or a probe, that reached no receiver. Times are of the monotonic clock. */
-export interface Unreached extends KnownReceiver, HostAndPort {
-  startedMs: number;
-  endedMs: number;
-}
+export type Unreached = Receiver & { startedMs: number; endedMs: number };
 
 /** Whose fault a result is. Herald's own is neither recorded nor counted, and the delivery is due again. */
 export type Fault = "theirs" | "ours";
@@ -78,9 +76,7 @@ export function createOutageSense() {
     failed(unreached: Unreached): void {
       if (isContradicted(unreached)) return;
       if (!isOn()) forget(({ endedMs }) => endedMs <= unreached.endedMs - WINDOW_MS);
-      failing.delete(unreached.endpointId);
-      failing.set(unreached.endpointId, unreached);
-      if (failing.size > MAX_FAILING) failing.delete(failing.keys().next().value as string);
+      setLatest(failing, unreached.endpointId, unreached, MAX_FAILING);
     },
     /** An attempt that began then reached a receiver: failures of attempts that began earlier are their receivers' own. */
     reached(startedMs: number): void {

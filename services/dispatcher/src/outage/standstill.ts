@@ -31,8 +31,7 @@ export function watchStandstill(
     log.warn("this process stood still, or its clock was set: attempts that failed meanwhile are made again", gap);
   }
 
-  const timer = setInterval(tick, TICK_MS);
-  timer.unref();
+  const timer = setInterval(tick, TICK_MS).unref();
   return {
     /** Whether a standstill ended within the last `lastMs` milliseconds. One of 1.5 s or more is always noticed, one of less than 1 s never. */
     within(lastMs: number): boolean {

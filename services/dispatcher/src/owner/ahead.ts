@@ -1,14 +1,12 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { EndpointWithWork } from "../sql/sweep.ts";
+import type { EndpointWithWork } from "../sql/read-due.ts";
 
 /** Work comes this much late at most. */
 const STEP_MS = 50;
 
 /**
  * Keeps work that a sweep has found before it is due, and its time. A known endpoint keeps the time itself, but may be forgotten. Of an endpoint that
- * is not known, this takes less memory.
- *
- * @param come takes work whose time has come, unless the endpoint has known of it all the while
+ * is not known, this takes less memory. `come` takes work whose time has come, unless the endpoint has known of it all the while.
  */
 export function createAhead(nowMs: () => number, come: (work: EndpointWithWork) => void) {
   const byTime = new Map<number, Map<string, { work: EndpointWithWork; known: Endpoint | undefined }>>();

@@ -3,15 +3,17 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { HealthQueue } from "../settle/health-queue.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
 
-interface Parts extends Basics {
+export interface ConfigurationParts extends Basics {
   /** The current configuration of an endpoint; undefined if it is disabled or deleted. Rejects only at the end of the process. */
   readConfiguration: (endpointId: string) => Promise<TimedConfiguration | undefined>;
   health: HealthQueue;
-  /** Forgets an endpoint that is disabled or deleted. */
-  drop: (endpoint: Endpoint) => void;
 }
 
-export function createConfigurations({ clock, readConfiguration, health, drop }: Parts) {
+/** `drop` forgets an endpoint that is disabled or deleted. */
+export function createConfigurations(
+  { clock, readConfiguration, health }: ConfigurationParts,
+  drop: (endpoint: Endpoint) => void,
+) {
   async function read(endpoint: Endpoint): Promise<TimedConfiguration | undefined> {
     const { changes } = endpoint.configuration;
     const current = await readConfiguration(endpoint.id);

@@ -16,12 +16,10 @@ import type { Owner } from "./owner.ts";
 export function manualCaps(concurrency: number) {
   const ofEndpoint = Math.max(1, Math.floor(concurrency / 10));
   const ofOrganization = Math.max(1, Math.floor(concurrency / 5));
-  // These hold only deliveries under way.
   const endpoints = new Counts<string>();
   const organizations = new Counts<string>();
 
   return {
-    /** Counts one more, if both the endpoint and its organization are below their caps. */
     enter(endpointId: string, organizationId: string): boolean {
       if (endpoints.of(endpointId) >= ofEndpoint || organizations.of(organizationId) >= ofOrganization) return false;
       endpoints.add(endpointId);
@@ -35,21 +33,13 @@ export function manualCaps(concurrency: number) {
   };
 }
 
-interface Parts extends Basics {
-  owner: Owner;
-  shards: Shards;
-}
-
 /**
  * Makes manual deliveries at once, beyond the limits of an endpoint, which its other deliveries may fill: an admin waits for the answer. They have
- * caps of their own instead. A delivery above them joins the line of its endpoint.
- *
- * @param options.concurrency manual deliveries that may be in flight at once
- * @returns a function that never rejects: a delivery that was not attempted is due some seconds later
+ * caps of their own instead. A delivery above them joins the line of its endpoint. Never rejects: what was not attempted is due some seconds later.
  */
 export function createManualDeliveries(
-  { queries, owner, shards, log }: Parts,
-  { concurrency }: { concurrency: number },
+  { queries, owner, shards, log }: Basics & { owner: Owner; shards: Shards },
+  concurrency: number,
 ) {
   const caps = manualCaps(concurrency);
 
@@ -68,12 +58,11 @@ export function createManualDeliveries(
     }
   }
 
-  return async (request: ManualRequest): Promise<void> => {
-    const { deliveryId, endpointId } = request;
-    await attempt(request).catch((error) =>
-      log.warn("a manual delivery has to wait", { deliveryId, endpointId, error }),
-    );
-  };
+  return (request: ManualRequest): Promise<void> =>
+    attempt(request).catch((error) => {
+      const { deliveryId, endpointId } = request;
+      log.warn("a manual delivery has to wait", { deliveryId, endpointId, error });
+    });
 }
 
 export type ManualDeliveries = ReturnType<typeof createManualDeliveries>;

@@ -5,25 +5,20 @@ import { isHandOver, isId, isTarget, isTime, type Target } from "./hand-over.ts"
 import type { ManualDeliveries } from "./manual-deliveries.ts";
 import type { Owner } from "./owner.ts";
 
-interface Parts extends Basics {
-  broker: Broker;
-  owner: Owner;
-  manual: ManualDeliveries;
-}
-
-/** Messages that the broker sends ahead. Each is acknowledged at once. */
-const PREFETCH = 500;
-
 /**
  * Consumes this dispatcher's own queue: hand-overs of publishers, and messages of the management API. A lost message does no harm: the rows say what
  * is due. A forged one would: its deliveries are signed and sent. So hand-overs count only from the exchange to which publishers alone may write, and
  * the other messages only from the management API's.
  */
-export function consumeMessages(ownerId: string, { broker, owner, manual, log }: Parts): Consumer {
+export function consumeMessages(
+  ownerId: string,
+  { broker, owner, manual, log }: Basics & { broker: Broker; owner: Owner; manual: ManualDeliveries },
+): Consumer {
   const { dispatchExchange, requestsExchange } = broker.names;
 
   return broker.consumeAsOwner(ownerId, {
-    prefetch: PREFETCH,
+    // Each message is acknowledged at once.
+    prefetch: 500,
     handle(message) {
       message.ack();
       const content = readJson<HandOver & EndpointChanged & ManualRequest>(message.content);

@@ -13,13 +13,13 @@ import { createProducer, type ProducerBounds } from "../producer/producer.ts";
 import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
-import type { EndpointWithWork } from "../sql/sweep.ts";
+import type { EndpointWithWork } from "../sql/read-due.ts";
 import { createAhead } from "./ahead.ts";
-import { createConfigurations } from "./configurations.ts";
+import { type ConfigurationParts, createConfigurations } from "./configurations.ts";
 import { deliveryOf } from "./hand-over.ts";
 import type { BacklogDemand } from "./read-backlog.ts";
 
-interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop"> {
+interface Parts extends ConfigurationParts {
   schedule: RetrySchedule;
   shards: Shards;
   outage: Outage;
@@ -31,7 +31,6 @@ interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop">
 
 export interface OwnerOptions extends GateOptions {
   newOwnerMs: number;
-  /** Endpoints that it knows at most. */
   maxEndpoints: number;
   bounds: ProducerBounds;
 }
@@ -67,7 +66,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
     bounds,
   );
   const ahead = createAhead(nowMs, (work) => found([work], { crashed: new Set() }));
-  const configurations = createConfigurations({ ...parts, drop: endpoints.drop });
+  const configurations = createConfigurations(parts, endpoints.drop);
   const inFlight = createInFlight({ ...parts, configurationOf: configurations.of, producer });
 
   const mayServe = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
@@ -98,7 +97,6 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
     return settlements.isWriting() && !outage.isOn() && shards.ownedMs(shard) >= options.newOwnerMs;
   }
 
-  /** Takes up an endpoint that a sweep has found. */
   function takeUp(found: EndpointWithWork, crashed: ReadonlySet<number>): void {
     const { endpointId, organizationId, revision } = found;
     if (!mayServe(endpointId)) return;
@@ -162,7 +160,6 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       endpoint.line.wantMore();
       void refresh(endpoint);
     },
-    /** A sweep has found these endpoints to have work, now or soon. */
     found,
     /** Attempts a manual delivery at once; undefined if it has to wait in the line of its endpoint. */
     manual(delivery: Delivery, isWithinCaps: boolean): Promise<Outcome> | undefined {
@@ -190,9 +187,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         producer.offer(endpoint);
       }
     },
-    /** How many attempts keep the shard here. */
     inFlightOf: inFlight.ofShard,
-    /** Resolves when nothing is in flight. */
     idle: inFlight.idle,
   };
 }

@@ -1,3 +1,4 @@
+import { isDataError } from "@herald/common/database/errors";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { untilAnswered } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
@@ -8,20 +9,15 @@ import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
 
 export type BacklogDemand = Demand & Reading;
 
-/** Endpoints of one statement. */
 const MAX_ENDPOINTS = 250;
 
 const emptyPage = (): BacklogPage => ({ rows: [], deliveries: [] });
 
 /**
- * Reads the backlog of endpoints, many of them with one statement. While PostgreSQL is out of reach, it waits and tries again.
- *
- * @param options.perEndpoint attempts of an endpoint that may be in flight at once
+ * Reads the backlog of endpoints, many of them with one statement. While PostgreSQL is out of reach, it waits and tries again. When an owner died,
+ * up to `perEndpoint` rows of each may have been in flight.
  */
-export function createReadBacklog(
-  parts: Basics,
-  { perEndpoint }: { perEndpoint: number },
-): (demand: BacklogDemand) => Promise<BacklogPage> {
+export function createReadBacklog(parts: Basics, perEndpoint: number): (demand: BacklogDemand) => Promise<BacklogPage> {
   const { queries, createProgress, clock, metrics, log } = parts;
   const progress = createProgress();
   const inBatches = shrinkingBatches(read, { max: MAX_ENDPOINTS, what: "readings of due deliveries", log, progress });
@@ -60,4 +56,16 @@ export function createReadBacklog(
     },
     { maxItems: MAX_ENDPOINTS, maxRunning: 2 },
   );
+}
+
+/** Reads single items, up to `maxItems` of them with one statement. While PostgreSQL is out of reach, it waits. */
+export function reader<Item, Result>(
+  parts: Basics,
+  { words, maxItems }: { words: string; maxItems: number },
+  statement: (items: readonly Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  return batcher<Item, Result>((items) => untilAnswered(parts, words, () => statement(items), isDataError), {
+    maxItems,
+    maxRunning: 2,
+  });
 }

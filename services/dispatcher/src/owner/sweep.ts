@@ -1,16 +1,10 @@
-import { type Repetition, repeat } from "@herald/common/runtime/repeat";
+import { repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
 import type { RetrySchedule } from "../endpoint/retry-schedule.ts";
 import type { TakenShard } from "../shards/ownership.ts";
 import type { Shards } from "../shards/shards.ts";
-import { findEndpointsWithWork } from "../sql/sweep.ts";
+import { findEndpointsWithWork } from "../sql/read-due.ts";
 import type { Owner } from "./owner.ts";
-
-interface Parts extends Basics {
-  owner: Owner;
-  shards: Shards;
-  schedule: RetrySchedule;
-}
 
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */
 const SHARDS_AT_ONCE = 32;
@@ -27,7 +21,10 @@ const MAX_PAUSE_MS = 5_000;
 const AHEAD_MS = 10_000;
 
 /** Finds work without a message: retries of an owner before, and work whose message was lost. */
-export function startSweep({ queries, clock, log, owner, shards: { owned }, schedule }: Parts, intervalMs: number) {
+export function startSweep(
+  { queries, clock, log, owner, shards, schedule }: Basics & { owner: Owner; shards: Shards; schedule: RetrySchedule },
+  intervalMs: number,
+) {
   /** The shards that were taken since the last sweep; true if their owner died. */
   let fresh = new Map<number, boolean>();
 
@@ -38,15 +35,15 @@ export function startSweep({ queries, clock, log, owner, shards: { owned }, sche
   }
 
   let tookMs = 0;
-  const sweeping: Repetition = repeat(
+  const sweeping = repeat(
     async (signal) => {
       const begun = performance.now();
       const taken = fresh;
       fresh = new Map();
       // Taken shards come first: no sweep has looked at them for a while.
-      const shards = [...new Set([...taken.keys(), ...owned()])];
-      for (let next = 0; next < shards.length && !signal.aborted; next += SHARDS_AT_ONCE) {
-        const some = shards.slice(next, next + SHARDS_AT_ONCE);
+      const all = [...new Set([...taken.keys(), ...shards.owned()])];
+      for (let next = 0; next < all.length && !signal.aborted; next += SHARDS_AT_ONCE) {
+        const some = all.slice(next, next + SHARDS_AT_ONCE);
         try {
           await look(some, new Set(some.filter((shard) => taken.get(shard))));
           for (const shard of some) taken.delete(shard);
@@ -65,7 +62,6 @@ export function startSweep({ queries, clock, log, owner, shards: { owned }, sche
   );
 
   return {
-    /** Taken shards are looked through at once. */
     taken(shards: readonly TakenShard[]): void {
       for (const { shard, crashed } of shards) fresh.set(shard, crashed);
       sweeping.wake();

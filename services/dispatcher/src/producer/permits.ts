@@ -1,3 +1,5 @@
+import { setLatest } from "@herald/common/runtime/latest";
+
 /**
  * How soon an endpoint answers: it answered quickly just now, it does so as a rule, or it is slow or unknown. Many that were quick may turn slow at
  * the same moment, as behind one provider, and that shows only a second later.
@@ -76,7 +78,6 @@ export function createReservations<Taker>() {
     add: (taker: Taker, permit: Permit) => void reserved.set(taker, [...(reserved.get(taker) ?? []), permit]),
     countOf: (taker: Taker) => reserved.get(taker)?.length ?? 0,
     take: (taker: Taker) => reserved.get(taker)?.pop(),
-    /** Gives back those that are left. */
     end(taker: Taker): void {
       for (const permit of reserved.get(taker) ?? []) permit.settled();
       reserved.delete(taker);
@@ -112,11 +113,8 @@ export function createLatencies() {
       const latest = Math.min(milliseconds, SLOW_MS);
       const before = known.get(endpointId);
       if (before && atMs - before.atMs < MOMENT_MS) return;
-      // In the order of the latest attempts.
-      known.delete(endpointId);
       const meanMs = before ? before.meanMs + (latest - before.meanMs) * LATEST : latest;
-      known.set(endpointId, { meanMs, atMs });
-      if (known.size > MAX_ENDPOINTS) known.delete(known.keys().next().value as string);
+      setLatest(known, endpointId, { meanMs, atMs }, MAX_ENDPOINTS);
     },
   };
 }

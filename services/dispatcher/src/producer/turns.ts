@@ -1,9 +1,6 @@
 import { Counts } from "@herald/common/runtime/counts";
 
-export interface TurnTaker {
-  readonly id: string;
-  readonly organizationId: string;
-}
+type TurnTaker = { readonly id: string; readonly organizationId: string };
 
 /** Gives turns: organizations take turns, and the endpoints of each. A turn is one attempt, so even a few free permits are shared evenly. */
 export function createTurns<Taker extends TurnTaker>() {

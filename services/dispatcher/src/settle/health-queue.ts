@@ -5,6 +5,7 @@ import type { Basics } from "../basics.ts";
 import { readHealth, writeHealth } from "../sql/endpoint-health.ts";
 import type { Health, HealthStep } from "../sql/rows.ts";
 import { type HealthResult, isWritten, nextHealth, type Thresholds } from "./health.ts";
+import { RowTakenError } from "./locked-results.ts";
 
 export type HealthQueue = ReturnType<typeof createHealthQueue>;
 
@@ -16,12 +17,6 @@ interface Line {
   unsure?: { before: Health; step: HealthStep } | undefined;
 }
 
-/** Another transaction holds the endpoint's row, or has just changed it. That is usual, and is not logged. */
-class RowTakenError extends Error {}
-
-/** Endpoints that are written at once, each on a connection. */
-const MAX_RUNNING = 2;
-
 /**
  * Writes what settled attempts mean for the health of their endpoints: the results of each in their order, one statement at a time. If the row is
  * locked, or another dispatcher has just changed it, the write is tried again after a pause, in which other endpoints are written.
@@ -29,10 +24,8 @@ const MAX_RUNNING = 2;
 export function createHealthQueue({ queries, clock, metrics, log, signal }: Basics, thresholds: Thresholds) {
   const lines = new Map<string, Line>();
   const writing = new Set<Promise<void>>();
-  const inTurn = batcher(async ([line]: Line[]) => [await writeStep(line as Line)], {
-    maxItems: 1,
-    maxRunning: MAX_RUNNING,
-  });
+  /** Two endpoints are written at once, each on a connection. */
+  const inTurn = batcher(async ([line]: Line[]) => [await writeStep(line as Line)], { maxItems: 1, maxRunning: 2 });
 
   async function write(line: Line): Promise<void> {
     const { endpointId, results } = line;

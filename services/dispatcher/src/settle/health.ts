@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { FailureKind } from "@herald/contracts";
 import type { BreakerOptions } from "../endpoint/breaker.ts";
 import { afterFailure, endOf, type Failure, type FailureRun } from "../endpoint/failure-run.ts";
@@ -88,12 +89,7 @@ export function isWritten(step: HealthStep, before: Health, health: Health): boo
 }
 
 function isSame(one: StoredRun, other: StoredRun): boolean {
-  return (
-    one.failureRun.length === other.failureRun.length &&
-    one.failureRun.every((attempt, index) => attempt === other.failureRun[index]) &&
-    one.failedAt?.getTime() === other.failedAt?.getTime() &&
-    one.pausedUntil?.getTime() === other.pausedUntil?.getTime() &&
-    one.failingTold === other.failingTold &&
-    one.failingToldAt?.getTime() === other.failingToldAt?.getTime()
-  );
+  const runOf = ({ failureRun, failedAt, pausedUntil, failingTold, failingToldAt }: StoredRun) =>
+    [failureRun, failedAt, pausedUntil, failingTold, failingToldAt] as const;
+  return isDeepStrictEqual(runOf(one), runOf(other));
 }

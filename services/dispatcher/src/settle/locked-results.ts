@@ -11,15 +11,13 @@ export interface Result {
   onLocked: () => void;
 }
 
-/** Another transaction holds a row of a result, or has just changed it. */
-class RowTakenError extends Error {}
+/** Another transaction holds a row, or has just changed it. That is usual, and is not logged. */
+export class RowTakenError extends Error {}
 
 /**
  * Results whose rows another transaction has locked, and the later results of their endpoints, which keep their order. They hold up no others, and
- * are tried again and again, until they are stored or the signal ends the waiting.
- *
- * @param store stores those that can be stored, and removes them
- * @param isStalled whether PostgreSQL takes no results at all: then locked rows are not the reason
+ * are tried again and again, until they are stored or the signal ends the waiting. `store` removes those that it stores. `isStalled` says whether
+ * PostgreSQL takes no results at all: then locked rows are not the reason.
  */
 export function createLockedResults<R extends Result>(
   { clock, log, signal }: Basics,

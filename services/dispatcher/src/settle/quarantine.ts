@@ -4,8 +4,6 @@ import { writeQuarantine } from "../sql/endpoint-health.ts";
 
 export type Quarantine = ReturnType<typeof createQuarantine>;
 
-const MAX_BATCH = 500;
-
 /**
  * Writes down which endpoints Herald can't serve for a reason of its own: their signing secret does not open, since a key is missing. Their rows show it
  * to admins and operators, until a dispatcher opens the secret.
@@ -17,7 +15,7 @@ export function createQuarantine({ queries, clock, log }: Basics) {
         await writeQuarantine(queries, endpointIds, since());
         return endpointIds.map(() => undefined);
       },
-      { maxItems: MAX_BATCH, maxRunning: 1 },
+      { maxItems: 500, maxRunning: 1 },
     );
     // No caller waits for the statement, and the next attempt writes it again.
     return (endpointId: string) =>

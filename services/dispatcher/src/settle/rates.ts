@@ -6,7 +6,6 @@ import type { Settlement } from "../sql/settle.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Endpoints' hours of one statement. */
 const MAX_HOURS = 2_000;
 
 type Sums = HourOfAttempts & { durations: number[] };

@@ -12,11 +12,6 @@ import type { HealthQueue } from "./health-queue.ts";
 import { createLockedResults, type Result } from "./locked-results.ts";
 import type { Rates } from "./rates.ts";
 
-interface Parts extends Basics {
-  health: HealthQueue;
-  rates: Rates;
-}
-
 const MAX_BATCH = 500;
 
 /**
@@ -42,7 +37,7 @@ interface Ended extends Result {
  * While PostgreSQL is out of reach it waits; a statement that is too much for PostgreSQL is made smaller. A result whose row is locked waits apart
  * (locked-results.ts), and so does one that PostgreSQL can't store in time though it is alone.
  */
-export function createSettleQueue(parts: Parts) {
+export function createSettleQueue(parts: Basics & { health: HealthQueue; rates: Rates }) {
   const { queries, createProgress, clock, metrics, health, rates, log, signal } = parts;
   /** The oldest first. */
   const unstored = new Set<Ended>();
@@ -166,7 +161,6 @@ export function createSettleQueue(parts: Parts) {
     },
     /** Whether PostgreSQL takes results now, as far as is known. */
     isWriting: () => progress.stalledMs() <= ARRIVAL.slowMs,
-    /** The age of the oldest result that is not stored; 0 without one. */
     oldestUnstoredSeconds(): number {
       const [oldest] = unstored;
       return oldest ? (clock.monotonicMs() - oldest.endedAtMs) / 1_000 : 0;

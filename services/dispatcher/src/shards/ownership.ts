@@ -7,19 +7,9 @@ export const ALIVE_MS = 6_000;
 export const LAPSE_MS = 4_000;
 
 /** A shard that this dispatcher has taken. `crashed`: its owner died, and may have had attempts in flight. */
-export interface TakenShard {
-  shard: number;
-  crashed: boolean;
-}
+export type TakenShard = { shard: number; crashed: boolean };
 
 export type Ownership = ReturnType<typeof createOwnership>;
-
-interface Owned {
-  epoch: number;
-  stopped: boolean;
-  releasing: boolean;
-  sinceMs: number;
-}
 
 /**
  * The shards that a dispatcher owns, as far as it knows. A shard is free, taken, or being released: then nothing begins in it any more, and it
@@ -30,7 +20,7 @@ interface Owned {
  * monotonic clock, learns from the answer to its next heartbeat that it lost its shards.
  */
 export function createOwnership() {
-  const owned = new Map<number, Owned>();
+  const owned = new Map<number, { epoch: number; stopped: boolean; releasing: boolean; sinceMs: number }>();
   let heardMs = Number.NEGATIVE_INFINITY;
   /** When the last answered heartbeat was sent, whether the answer came in time or not. */
   let sentBeforeMs: number | undefined;
@@ -82,7 +72,8 @@ export function createOwnership() {
       if (surplus <= 0) return;
       const load = new Map(kept.map((shard) => [shard, inFlightOf(shard)]));
       kept.sort((one, other) => (load.get(one) ?? 0) - (load.get(other) ?? 0));
-      for (const shard of kept.slice(0, surplus)) (owned.get(shard) as Owned).releasing = true;
+      const least = new Set(kept.slice(0, surplus));
+      for (const [shard, each] of owned) each.releasing ||= least.has(shard);
     },
     releaseAll(): void {
       for (const each of owned.values()) each.releasing = true;

@@ -3,7 +3,7 @@ import type { Basics } from "../basics.ts";
 import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
-export interface ShardsOptions {
+interface ShardsOptions {
   id: string;
   newOwnerMs: number;
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
@@ -12,7 +12,7 @@ export interface ShardsOptions {
   outageSince: () => Date | null;
 }
 
-export interface ShardsUser {
+interface ShardsUser {
   /** Attempts of the shard that are not settled. */
   inFlightOf: (shard: number) => number;
   /** From now on, attempts may begin there: due deliveries have to be read. */
@@ -66,10 +66,8 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     metrics.shardsOwned.set(ownership.shards().length);
     if (taken.length > 0 && !isEnding) user.onTaken(taken);
     if (hadLapsed) user.onReturn();
-    if (!isBegun) {
-      isBegun = true;
-      announceBegun();
-    }
+    isBegun = true;
+    announceBegun();
     await releaseIdle(user);
   }
 
@@ -83,15 +81,9 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
   }
 
   function onFailure(error: unknown): void {
-    if (!failed) {
-      log.warn("PostgreSQL answers no heartbeat; nothing new begins from four seconds on, while this lasts", { error });
-    }
+    if (failed) return;
     failed = true;
-  }
-
-  async function free(): Promise<void> {
-    await heartbeats?.stop();
-    await endLife(queries, id);
+    log.warn("PostgreSQL answers no heartbeat; nothing new begins from four seconds on, while this lasts", { error });
   }
 
   return {
@@ -117,7 +109,8 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     },
     /** Frees the shards that are still owned. Never rejects: without it, others take the shards a few seconds later. */
     async end(): Promise<void> {
-      await within(END_TIMEOUT_MS, free()).catch((error) =>
+      const freed = Promise.resolve(heartbeats?.stop()).then(() => endLife(queries, id));
+      await within(END_TIMEOUT_MS, freed).catch((error) =>
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
     },

@@ -32,11 +32,8 @@ export interface Delivery extends DueRow {
   arrived?: Arrived | undefined;
 }
 
-/** Conditions of a delivery that was handed over when its event arrived. */
-export interface Arrived {
-  /** The revision of the endpoint's configuration, in decimal digits. If the endpoint has another revision now, it may have unsubscribed from the event. */
-  revision: string;
-}
+/** The endpoint's revision when the event arrived, in decimal digits. If it has another one now, it may have unsubscribed from the event. */
+export type Arrived = { revision: string };
 
 /** Bodies up to this length are read with their rows: most are, and another statement would cost more than their memory. */
 export const SMALL_BODY_BYTES = 8 * 1024;
@@ -81,9 +78,7 @@ async function describeDay(
       event.traceparent as "traceparent",
       delivery.created_at as "createdAt"
     from unnest(${ids}::uuid[]) with ordinality as due (delivery_id, position)
-    left join lateral (
-      select * from delivery where id = due.delivery_id and ${isOn("id")} offset 0
-    ) as delivery on true
+    left join lateral (select * from delivery where id = due.delivery_id and ${isOn("id")} offset 0) as delivery on true
     left join lateral (
       select body, traceparent from business_event
       where organization_id = delivery.organization_id and key = delivery.event_key

@@ -53,16 +53,13 @@ export async function writeHealth(
       where endpoint.id = ${endpointId}::uuid and endpoint.ctid = free.ctid
       returning endpoint.id, organization_id, name, url, revision, ${settingsOf("endpoint")} as settings
     ), recorded as (
-      insert into endpoint_change (
-        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, before, after
-      )
+      insert into endpoint_change (id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, before, after)
       select ${changeId(now, before.revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz, 'herald',
         settings || '{"enabled": true}', settings
       from written
       where ${step.disabled}::boolean
     ), told as (
-      insert into notice
-        (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
+      insert into notice (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, occurred_at, publish_at)
       select ${noticeId(now)}::uuid, ${step.notice}::notice_type, organization_id, id, name, url, ${step.noticeRun}::text[],
         ${now}::timestamptz, ${now}::timestamptz
       from written

@@ -6,7 +6,6 @@ export interface Heartbeat {
   /** The dispatcher lives this long without a further heartbeat. */
   aliveMs: number;
   able: boolean;
-  /** Since when it reaches no receiver at all; null while it does. */
   outageSince: Date | null;
   /** It attempts nothing on arrival in a shard that it has taken less than this long ago. */
   newOwnerMs: number;
@@ -95,12 +94,8 @@ export async function heartbeat(
       )
     )
     select
-      (
-        select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'stopped', stopped)), '[]') from owned
-      ) as "owned",
-      (
-        select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
-      ) as "taken",
+      (select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'stopped', stopped)), '[]') from owned) as "owned",
+      (select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken) as "taken",
       (select fair from share) as "fair"`;
   return oneRow(rows);
 }

@@ -13,10 +13,7 @@ export interface Configuration extends StoredHealth {
   revision: bigint;
 }
 
-export interface TimedConfiguration {
-  configuration: Configuration;
-  configuredAt: Date;
-}
+export type TimedConfiguration = { configuration: Configuration; configuredAt: Date };
 
 /** In the order of their ids; undefined for a disabled or deleted endpoint. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readConfiguration(
@@ -33,28 +30,23 @@ export async function readConfiguration(
   return endpointIds.map((endpointId) => byId.get(endpointId));
 }
 
-export interface KnownReceiver {
-  endpointId: string;
-  organizationId: string;
-  url: string;
-}
-
-/** Reads the next `count` enabled endpoints after this one, in the order of their ids. Locks nothing. Walks webhook_endpoint_pkey. */
-export async function readReceivers(queries: Queries, after: string, count: number): Promise<KnownReceiver[]> {
-  return await queries.$queryRaw<KnownReceiver[]>`
-    select id as "endpointId", organization_id as "organizationId", url from webhook_endpoint
-    where id > ${after}::uuid and enabled
-    order by id
-    limit ${count}`;
-}
+export type KnownReceiver = { endpointId: string; organizationId: string; url: string };
 
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
-/** Enabled receivers in turn: the next `count` at each call, and the first one again after the last. None while PostgreSQL does not answer. */
-export function someReceivers({ queries }: { queries: Queries }) {
+/**
+ * Enabled receivers in the order of their ids: the next `count` at each call, and the first one again after the last. None while PostgreSQL does not
+ * answer. Locks nothing. Walks webhook_endpoint_pkey.
+ */
+export function someReceivers(queries: Queries) {
   let after: string = BEFORE_ALL;
   return async (count: number): Promise<KnownReceiver[]> => {
-    const receivers = await readReceivers(queries, after, count).catch(() => []);
+    const reading = queries.$queryRaw<KnownReceiver[]>`
+      select id as "endpointId", organization_id as "organizationId", url from webhook_endpoint
+      where id > ${after}::uuid and enabled
+      order by id
+      limit ${count}`;
+    const receivers = await reading.catch(() => []);
     after = receivers.length < count ? BEFORE_ALL : (receivers.at(-1) as KnownReceiver).endpointId;
     return receivers;
   };

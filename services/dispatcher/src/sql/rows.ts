@@ -29,10 +29,7 @@ export interface AttemptResult {
   clockShown?: ClockShown | undefined;
 }
 
-export interface StoredHealth {
-  failures: number;
-  pausedUntil: Date | null;
-}
+export type StoredHealth = { failures: number; pausedUntil: Date | null };
 
 export interface StoredRun {
   /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
@@ -48,10 +45,7 @@ export interface StoredRun {
 }
 
 /** An endpoint's health, as far as results change it. */
-export interface Health extends StoredRun {
-  revision: bigint;
-  enabled: boolean;
-}
+export type Health = StoredRun & { revision: bigint; enabled: boolean };
 
 /** The changes by some results, to be written at once. */
 export interface HealthStep extends StoredRun {

@@ -11,7 +11,6 @@ export interface Settlement extends Omit<AttemptResult, "reached"> {
   epoch: number;
   /** Its number among the attempts of its delivery, from 1 on. */
   attempt: number;
-  /** The endpoint's revision that the attempt used. */
   revision: bigint;
   /** The trace context that was sent, if it was not the event's. */
   traceparent: string | null;
@@ -26,12 +25,7 @@ export interface Settlement extends Omit<AttemptResult, "reached"> {
 }
 
 /** A delivery as the statement that stores its event makes it too. */
-export interface ArrivedDelivery {
-  createdAt: Date;
-  organizationId: string;
-  eventKey: string;
-  eventType: string;
-}
+export type ArrivedDelivery = { createdAt: Date; organizationId: string; eventKey: string; eventType: string };
 
 export interface Settled {
   /** Another transaction holds their rows, or has just changed them: they are not written, and the caller tries again. */
@@ -115,8 +109,7 @@ async function settleDay(
         and ${COUNTS}
       returning delivery.id, delivery.endpoint_id, delivery.state, delivery.next_attempt_at, before.due_at, result.started_at, result.position
     ), preceding as (
-      insert into delivery_attempt
-        (delivery_id, number, started_at, ${ANSWER_COLUMNS})
+      insert into delivery_attempt (delivery_id, number, started_at, ${ANSWER_COLUMNS})
       select id, attempt_count, attempted_at, ${ANSWER_COLUMNS}
       from before
       where attempt_count > 0 and id in (select id from settled)
@@ -170,7 +163,6 @@ export const ANSWER_COLUMNS = Prisma.sql`duration_ms, status_code, error_summary
 /** The columns of {@link resultArrays}. */
 export const RESULT_COLUMNS = Prisma.sql`delivery_id, endpoint_id, epoch, attempt, started_at, succeeded, next_attempt_at, ${ANSWER_COLUMNS}`;
 
-/** Results as PostgreSQL unnests them. */
 export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
   const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
   return Prisma.sql`
@@ -191,8 +183,7 @@ export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
 
 /** Rows for the notice of what was given up (the rows of `settled`), in the same statement. Most settlements give up nothing, and do not need it. */
 export const TELL_EXHAUSTED = Prisma.sql`, given_up as (
-      insert into exhaustion
-        (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
+      insert into exhaustion (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
       select endpoint.id, 'exhausted', endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(started_at), max(started_at)
       from settled join webhook_endpoint as endpoint on endpoint.id = settled.endpoint_id
       where settled.state = 'exhausted'

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import type { FanOutResult } from "../event/fan-out.ts";
 import type { ForOwners, IncomingEvent } from "../sql/rows.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
+import { createPendingWindow } from "./arrival.ts";
 import { createOnArrival } from "./on-arrival.ts";
-import { createPendingWindow } from "./pending-window.ts";
 
 const START = new Date("2026-03-01T12:00:00.000Z");
 const endpointOf = (override: Partial<SubscribedEndpoint> = {}): SubscribedEndpoint => ({

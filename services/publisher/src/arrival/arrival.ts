@@ -6,14 +6,12 @@ import type { InboxMessage } from "../event/read-event.ts";
 import { MAX_BODY_BYTES } from "../hand-over.ts";
 import type { ForOwners } from "../sql/rows.ts";
 import { createOnArrival } from "./on-arrival.ts";
-import { createPendingWindow } from "./pending-window.ts";
 
 interface Parts {
   clock: Clock;
   handOver: (made: ForOwners) => void;
   /** Reads and judges an event; undefined if it is not to be stored. */
   read: (incoming: InboxMessage) => FanOutItem | undefined;
-  /** Stores an event together with others. */
   store: (incoming: InboxMessage) => void;
 }
 
@@ -28,7 +26,7 @@ const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
 
 /**
  * Takes events when they arrive, and has owners attempt them before they are stored, if nothing is unusual about the message (consume-events.ts),
- * its size, or the event, its endpoints and PostgreSQL (on-arrival.ts). Each waits for its results (pending-window.ts), and is stored then.
+ * its size, or the event, its endpoints and PostgreSQL (on-arrival.ts). Each waits for its results ({@link createPendingWindow}), and is stored then.
  */
 export function createArrival({ clock, handOver, read, store }: Parts) {
   const onArrival = createOnArrival({ clock, handOver });
@@ -62,5 +60,59 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
     over: pending.over,
     storing: onArrival.storing,
     drop: () => [...arriving.drop(), ...pending.drop()],
+  };
+}
+
+/**
+ * The pending window: events that were handed over before they are stored. Each waits, so that its owner stores the delivery first, with its result:
+ * a delivery without a result by then costs a row more. If more events come than owners can attempt, more are handed over only when some are stored.
+ *
+ * An event waits for `storedAfterMs`; the oldest one for `togetherMs` more, so that one statement stores more of them.
+ */
+export function createPendingWindow<Item>(
+  store: (item: Item) => void,
+  { most, storedAfterMs, togetherMs }: { most: number; storedAfterMs: number; togetherMs: number },
+) {
+  /** In the order of their arrival. */
+  const waiting: { item: Item; sinceMs: number }[] = [];
+  /** Those that wait, and those that are being stored. */
+  const pending = new Set<Item>();
+  const wanting: (() => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  function setTimer(): void {
+    clearTimeout(timer);
+    const [oldest] = waiting;
+    if (oldest === undefined) return;
+    timer = setTimeout(release, Math.max(0, oldest.sinceMs + storedAfterMs + togetherMs - performance.now()));
+  }
+
+  function release(): void {
+    const now = performance.now();
+    const young = waiting.findIndex(({ sinceMs }) => now - sinceMs < storedAfterMs);
+    for (const { item } of waiting.splice(0, young === -1 ? waiting.length : Math.max(1, young))) store(item);
+    setTimer();
+  }
+
+  return {
+    add(item: Item): void {
+      pending.add(item);
+      waiting.push({ item, sinceMs: performance.now() });
+      if (waiting.length === 1) setTimer();
+    },
+    /** The event is stored, or comes again. */
+    over(item: Item): void {
+      pending.delete(item);
+      if (pending.size < most) for (const resolve of wanting.splice(0)) resolve();
+    },
+    /** Resolves when more may be handed over. */
+    async room(): Promise<void> {
+      if (pending.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
+    },
+    drop(): Item[] {
+      const dropped = waiting.splice(0).map(({ item }) => item);
+      setTimer();
+      return dropped;
+    },
   };
 }

@@ -6,11 +6,6 @@ import { MAX_BODY_BYTES } from "../hand-over.ts";
 import type { ForOwners, IncomingEvent, NewDelivery } from "../sql/rows.ts";
 import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
 
-interface Parts {
-  clock: Clock;
-  handOver: (made: ForOwners) => void;
-}
-
 /** An event for more endpoints than this is not attempted on arrival: the saving is small, and the possible cost is not. */
 const MAX_ENDPOINTS = 20;
 
@@ -18,7 +13,7 @@ const MAX_ENDPOINTS = 20;
  * Hands events over to the owners of their endpoints when they arrive, before they are stored, if nothing is unusual. Then the owner stores the
  * delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
  */
-export function createOnArrival({ clock, handOver }: Parts) {
+export function createOnArrival({ clock, handOver }: { clock: Clock; handOver: (made: ForOwners) => void }) {
   const subscribed = createSubscriptionCache(clock);
   /** When the statements under way began. */
   const running = new Set<{ sinceMs: number }>();

@@ -2,7 +2,7 @@ import { Counts } from "@herald/common/runtime/counts";
 import type { InboxMessage } from "./read-event.ts";
 
 /** The part of an {@link InboxMessage} that decides its turn. */
-type Item = Pick<InboxMessage, "organization"> & { message: { content: { byteLength: number } } };
+type Item = { organization: string; message: { content: { byteLength: number } } };
 
 /**
  * Bytes of messages in a batch; a batch of one event may have more. Only running batches are decoded to text, of which several copies exist on the way
@@ -22,11 +22,7 @@ const GATHER_MS = 25;
  *
  * A batch takes one event of each organization in turn until it is full. So if an event is the third one of its organization when it comes, every other
  * organization gets at most three turns before it. One more batch runs for organizations without a running one, and takes only theirs: beside a flood,
- * whose statements are large, their events wait for none of them.
- *
- * @param run never throws
- * @param isApart false if there is no batch more
- * @param gathers true if a batch of many events keeps the next one back for a moment
+ * whose statements are large, their events wait for none of them. `isApart` is false if there is no such batch. `run` never throws.
  */
 export function fairBatches<Event extends Item = InboxMessage>(
   run: (batch: readonly Event[]) => Promise<void>,
@@ -104,7 +100,6 @@ export function fairBatches<Event extends Item = InboxMessage>(
       else waiting.set(organization, [event]);
       schedule();
     },
-    /** Removes the waiting events, and returns them. */
     drop(): Event[] {
       const dropped = [...waiting.values()].flat();
       waiting.clear();

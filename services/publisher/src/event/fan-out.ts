@@ -12,10 +12,7 @@ import {
 } from "../sql/store-events.ts";
 
 /** An event, and the endpoint up to which it has its deliveries, if any. */
-export interface FanOutItem {
-  event: IncomingEvent;
-  afterEndpointId?: string;
-}
+export type FanOutItem = { event: IncomingEvent; afterEndpointId?: string };
 
 export type FanOutOutcome =
   | { kind: "stored" }
@@ -27,7 +24,7 @@ export type FanOutOutcome =
   | { kind: "too much"; error: unknown };
 
 export interface FanOutResult {
-  /** One outcome for each item, in the order of the items. */
+  /** In the order of the items. */
   outcomes: FanOutOutcome[];
   /** The new deliveries of each statement, for the owners of the endpoints. */
   made: ForOwners[];
@@ -36,22 +33,16 @@ export interface FanOutResult {
   subscriptions: Subscription[];
 }
 
-interface Parts extends Basics {
-  createProgress: StatementFailures["createProgress"];
-  signal: AbortSignal;
-}
-
 export type FanOut = ReturnType<typeof createFanOut>;
 
 /** Deliveries that one statement may make. On a busy machine 25,000 took four seconds, and the events of all organizations waited for them. */
 const MAX_DELIVERIES = 5_000;
 
-/**
- * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again; it throws only when `signal` ends the waiting.
- *
- * @param options.maxEvents events that one statement may store
- */
-export function createFanOut(parts: Parts, { maxEvents }: { maxEvents: number }) {
+/** Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again; it throws only when `signal` ends the waiting. */
+export function createFanOut(
+  parts: Basics & { createProgress: StatementFailures["createProgress"]; signal: AbortSignal },
+  { maxEvents }: { maxEvents: number },
+) {
   const { queries, createProgress, clock, log } = parts;
   const inBatches = shrinkingBatches(async (pages: readonly EventPage[]) => [await store(pages)], {
     max: maxEvents,

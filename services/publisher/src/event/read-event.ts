@@ -26,12 +26,11 @@ export interface InboxMessage {
 
 export type Reading = { kind: "event"; event: IncomingEvent } | Exclude<Judgement, { kind: "event" }>;
 
-export interface ReadingOptions extends JudgeOptions {
-  traceparent: string | null;
-}
-
 /** Reads a message of the events exchange. Pure; never throws, whatever the bytes. */
-export function readEvent(content: Uint8Array, { traceparent, ...options }: ReadingOptions): Reading {
+export function readEvent(
+  content: Uint8Array,
+  { traceparent, ...options }: JudgeOptions & { traceparent: string | null },
+): Reading {
   const judgement = judgeEvent(content, options);
   if (judgement.kind !== "event") return judgement;
   const { event, text, occurredAt } = judgement;
@@ -87,11 +86,7 @@ function readId(raw: string): string {
   return typeof id === "string" ? id : "";
 }
 
-/**
- * The source text of a member's value in a JSON object; of the last one if the name occurs twice, as JSON.parse does.
- *
- * @param json text that JSON.parse has accepted as an object with this member
- */
+/** The source text of the value of an existing member, in valid JSON; of the last one if the name occurs twice, as JSON.parse does. */
 export function rawMember(json: string, name: string): string {
   let found: string | undefined;
   for (const { key, value } of rawMembers(json)) if (key === name) found = value;
@@ -101,7 +96,6 @@ export function rawMember(json: string, name: string): string {
 
 /**
  * The members of a JSON object in their order, each with the source text of its value. Ends on any text; if it is no JSON object, they mean nothing.
- *
  * @throws SyntaxError if a name is no JSON string
  */
 function* rawMembers(json: string): Generator<{ key: string; value: string }> {

@@ -18,15 +18,8 @@ export interface ConsumeOptions extends GiveBackOptions {
   eventTypes: EventTypeRules;
 }
 
-export interface EventsConsumer extends Consumer {
-  /** How long the oldest held event has waited, in seconds; 0 without one. */
-  oldestAgeSeconds(): number;
-}
-
-interface Parts extends Omit<StoringParts, "again" | "oversized"> {
-  broker: Broker;
-  fanOut: FanOut;
-}
+/** Also says how long the oldest held event has waited; 0 without one. */
+export type EventsConsumer = Consumer & { oldestAgeSeconds(): number };
 
 /** A sixteenth of a bucket has a flood if it takes this share of the places in a queue, or of the bytes. Its neighbours have the rest. */
 const FLOOD_SHARE = 1 / 2;
@@ -39,7 +32,7 @@ const LOOK_MS = 1_000;
  * queue with its notice in PostgreSQL, or needs no work. To store an event twice changes nothing.
  */
 export function consumeEvents(
-  parts: Parts,
+  parts: Omit<StoringParts, "again" | "oversized"> & { broker: Broker; fanOut: FanOut },
   { inboxBytes, batchSize, windowMs, eventTypes, ...giveBack }: ConsumeOptions,
 ): EventsConsumer {
   const { broker, names, fanOut, clock } = parts;

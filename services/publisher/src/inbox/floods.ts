@@ -4,26 +4,8 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { InboxMessage } from "../event/read-event.ts";
 
-interface Parts {
-  inspector: Inspector;
-  names: Names;
-  clock: Clock;
-  log: Log;
-}
-
-export interface FloodOptions {
-  /** A sixteenth of a bucket has a flood if this process holds this many of its events. */
-  most: number;
-  /** The same, in bytes: of large events the process holds fewer. */
-  mostBytes: number;
-}
-
 /** What this process holds of a sixteenth from one of its queues, and whose event came last. */
-interface Share {
-  count: number;
-  bytes: number;
-  organization: string;
-}
+type Share = { count: number; bytes: number; organization: string };
 
 interface Turned {
   /** When this process last held a flood of it, or learned of it. */
@@ -44,8 +26,13 @@ const KEY = /^[^.]*\.([0-9a-f]\.[0-9a-f])$/;
  * A queue keeps the order of arrival, and a publisher holds a bounded number of its messages. So an organization that has most of these delays its
  * neighbours. From then on the broker itself takes the events of its sixteenth of the bucket to the second queue, by one binding. The binding is all
  * the state that there is: making and removing it can be repeated by any publisher, and the broker keeps it.
+ *
+ * A sixteenth of a bucket has a flood if this process holds `most` of its events, or `mostBytes`: of large events it holds fewer.
  */
-export function watchFloods({ inspector, names, clock, log }: Parts, { most, mostBytes }: FloodOptions) {
+export function watchFloods(
+  { inspector, names, clock, log }: { inspector: Inspector; names: Names; clock: Clock; log: Log },
+  { most, mostBytes }: { most: number; mostBytes: number },
+) {
   const { behindQueues, floodsExchange } = names;
   /** What this process holds from the first queues and from the second ones, by the two digits of the routing key: "a.7". */
   const first = new Map<string, Share>();

@@ -79,7 +79,7 @@ export function takeOrGiveBack(
   });
 
   return {
-    /** Says that an event came while none was held. */
+    /** An event came while none was held. */
     began(): void {
       movedAtMs = clock.monotonicMs();
     },

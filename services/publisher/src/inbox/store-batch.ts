@@ -14,7 +14,6 @@ import { harmless, rejectionOf } from "./rejections.ts";
 export interface StoringParts {
   publisher: Publisher;
   names: Names;
-  /** Records an event that is not taken, for searches and for the product. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   handOver: (made: ForOwners) => void;
   /** Takes an event again that has more endpoints than a page. */
@@ -126,7 +125,6 @@ export function createStoring(
     incoming.failed(error);
   }
 
-  /** Rejects an event that breaks the contract. */
   function reject(incoming: InboxMessage, reason: string, cause: UndeliveredCause): void {
     moveToRejected(incoming, reason, { cause, noticeReason: reason, result: "rejected" });
   }
@@ -146,12 +144,8 @@ export function createStoring(
     // A reason may quote the name of a field, which can have any length.
     const shown = harmless(reason.slice(0, MAX_REASON_CHARACTERS));
     log.warn("an event can't be taken and was set aside", { queue: rejectedQueue, reason: shown });
-    const copy = {
-      exchange: "",
-      routingKey: rejectedQueue,
-      content,
-      headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
-    };
+    const said = { ...carriedHeaders(headers), "x-herald-reason": shown };
+    const copy = { exchange: "", routingKey: rejectedQueue, content, headers: said };
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))

@@ -47,12 +47,8 @@ export async function takeCatchUp(queries: Queries, { now, leasedUntil }: Lease)
   return taken ?? null;
 }
 
-export interface BackfilledPage extends WorkPage {
-  /** The key of the page's last event; null for an empty page. */
-  cursor: string | null;
-  /** The dispatcher that owns the endpoint's shard; null if none does. */
-  owner: string | null;
-}
+/** With the key of the page's last event, null for an empty page, and the owner of the endpoint's shard, if there is one. */
+type BackfilledPage = WorkPage & { cursor: string | null; owner: string | null };
 
 /**
  * Reads one page of the events of an endpoint's organization that come after a key, and creates the deliveries that the endpoint lacks. The same

@@ -3,19 +3,11 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, timeOfInSql } from "@herald/common/database/ids";
 import { oneRow, type Queries } from "@herald/common/database/queries";
 
-/** The key of a row of `due`, without the shard, which follows from the endpoint. */
-export interface DueCursor {
-  endpointId: string;
-  /** The text that PostgreSQL writes in JSON, with microseconds. */
-  dueAt: string;
-  deliveryId: string;
-}
+/** The key of a row of `due`, without the shard, which follows from the endpoint. The time is as PostgreSQL writes it in JSON, with microseconds. */
+export type DueCursor = { endpointId: string; dueAt: string; deliveryId: string };
 
-export interface ExpiredPage {
-  expiredCount: number;
-  /** The last row that the page read, whether it expired or not; null for an empty page. */
-  last: DueCursor | null;
-}
+/** With the last row that the page read, whether it expired or not; null for an empty page. */
+export type ExpiredPage = { expiredCount: number; last: DueCursor | null };
 
 const KEY = Prisma.sql`shard, endpoint_id, due_at, delivery_id`;
 const TIME = Prisma.raw(timeOfInSql("delivery_id"));

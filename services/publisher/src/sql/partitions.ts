@@ -4,12 +4,8 @@ import type { Queries } from "@herald/common/database/queries";
 
 // The functions are in the migration, which says what they lock.
 
-/** The days of a partition in UTC, as "2026-11-21". */
-export interface Partition {
-  first: string;
-  /** The day after the last one. */
-  end: string;
-}
+/** The days of a partition in UTC, as "2026-11-21". `end` is the day after the last one. */
+export type Partition = { first: string; end: string };
 
 /** The existing partitions, earliest first. Locks nothing. Walks what {@link PARTITIONS_OF_HISTORY} walks. */
 export async function readPartitions(queries: Queries): Promise<Partition[]> {

@@ -5,11 +5,7 @@ import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got
 import type { ResendState } from "@herald/contracts";
 import type { Lease, Work } from "./work.ts";
 
-/** A resend whose next page this process makes now. */
-export interface TakenResend extends Work {
-  id: string;
-  organizationId: string;
-}
+export type TakenResend = Work & { id: string; organizationId: string };
 
 /** Moves the time of the resend that it takes past a lease. Locks that row, skips those that others lock. Walks resend_due_at_idx. */
 export async function takeResend(queries: Queries, { now, leasedUntil }: Lease): Promise<TakenResend | null> {
@@ -27,7 +23,7 @@ export async function takeResend(queries: Queries, { now, leasedUntil }: Lease):
   return taken ?? null;
 }
 
-export interface MadePage {
+interface MadePage {
   /** The state of the resend after the page; null if it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
   deliveryCount: number;

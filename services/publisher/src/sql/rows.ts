@@ -34,11 +34,9 @@ export interface NewDelivery {
 export interface EndpointWithWork {
   endpointId: string;
   organizationId: string;
-  /** The id of the dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 
-/** A hand-over to the owners of endpoints. */
 export interface ForOwners {
   /** False for deliveries of events that are not stored yet. */
   stored: boolean;

@@ -25,17 +25,11 @@ export interface StoredEvents {
 }
 
 /** Which enabled endpoints of an organization want a type of events. */
-export interface Subscription {
-  organizationId: string;
-  type: string;
-  endpoints: SubscribedEndpoint[];
-}
+export type Subscription = { organizationId: string; type: string; endpoints: SubscribedEndpoint[] };
 
 export interface SubscribedEndpoint {
   id: string;
-  /** A 64-bit number in decimal digits. */
   revision: string;
-  /** When it had this revision. */
   readAt: Date;
   createdAt: Date;
   owner: string | null;
@@ -100,9 +94,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         position
       )
     ), stored as (
-      insert into business_event (
-        organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent
-      )
+      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent)
       select organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent
       from incoming
       -- In one order, so that two statements with the same events wait for each other and do not deadlock.
@@ -180,10 +172,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         from endpoint join shard on shard.id = shard_of(endpoint_id)
       ) as "endpoints",
       (select coalesce(json_agg(key), '[]') from known where not is_new) as "repeated",
-      (
-        select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]')
-        from unfinished
-      ) as "unfinished"`;
+      (select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]') from unfinished) as "unfinished"`;
   const row = oneRow(rows);
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
   return {

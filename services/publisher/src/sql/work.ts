@@ -9,10 +9,7 @@ export interface Work {
 }
 
 /** Work is taken now, and no other process takes it until the other time. */
-export interface Lease {
-  now: Date;
-  leasedUntil: Date;
-}
+export type Lease = { now: Date; leasedUntil: Date };
 
 export interface WorkPage {
   /** False if another process has taken the work over, or the work was requested again. */
@@ -23,11 +20,7 @@ export interface WorkPage {
 }
 
 /** The limits of one page: its rows, and the time until which the lease is renewed if the work continues. */
-export interface PageBounds {
-  pageSize: number;
-  now: Date;
-  renewedUntil: Date;
-}
+export type PageBounds = { pageSize: number; now: Date; renewedUntil: Date };
 
 /** Lets another process continue the work, after all work that waits already. Locks its row. Walks catch_up_pkey or erasure_pkey. */
 export async function giveBack(

@@ -21,20 +21,18 @@ export function createCatchUp(parts: MakingParts, { windowMs, ...options }: Turn
       failure: "a catch-up failed; it is tried again",
       async take(lease) {
         const taken = await takeCatchUp(queries, lease);
-        return (
-          taken && { ...taken, after: latest(taken.cursor ?? "", firstIdAt(beginningOf(taken, lease.now, windowMs))) }
-        );
+        if (taken === null) return null;
+        const first = firstIdAt(beginningOf(taken, lease.now, windowMs));
+        // As text, ids sort as PostgreSQL sorts them.
+        return { ...taken, after: taken.cursor !== null && taken.cursor > first ? taken.cursor : first };
       },
       async page(taken, bounds) {
         const page = await backfill(queries, taken, bounds);
         taken.after = page.cursor ?? taken.after;
-        if (page.deliveryCount > 0) {
-          metrics.caughtUp.inc(page.deliveryCount);
-          const { endpointId, organizationId } = taken;
-          if (organizationId !== null) {
-            const work = [{ endpointId, organizationId, owner: page.owner }];
-            handOver({ stored: true, deliveries: [], work });
-          }
+        metrics.caughtUp.inc(page.deliveryCount);
+        const { endpointId, organizationId } = taken;
+        if (page.deliveryCount > 0 && organizationId !== null) {
+          handOver({ stored: true, deliveries: [], work: [{ endpointId, organizationId, owner: page.owner }] });
         }
         return page;
       },
@@ -47,9 +45,4 @@ export function createCatchUp(parts: MakingParts, { windowMs, ...options }: Turn
 function beginningOf({ priority, completeTo, createdAt }: CatchUp, now: Date, windowMs: number): Date {
   const watermark = priority === 0 || completeTo === null ? 0 : completeTo.getTime() - GUARD_OVERLAP_MS;
   return new Date(Math.max(createdAt?.getTime() ?? 0, now.getTime() - windowMs, watermark));
-}
-
-/** As text, ids sort as PostgreSQL sorts them. */
-function latest(one: string, other: string): string {
-  return one > other ? one : other;
 }

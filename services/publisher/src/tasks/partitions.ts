@@ -13,10 +13,7 @@ const DAYS_AHEAD = 8;
 const KEPT_PARTITIONS = 45;
 
 /** For how long events are delivered, and undelivered ones are known, and for how long everything is kept, in milliseconds. */
-export interface Keeping {
-  windowMs: number;
-  keepMs: number;
-}
+export type Keeping = { windowMs: number; keepMs: number };
 
 /**
  * The missing partitions: from a day before the window to {@link DAYS_AHEAD}. Each has as many days as it takes to have never more than some fifty.
@@ -79,8 +76,7 @@ const TRIES = 5;
 
 /**
  * Runs a step that locks whole tables. It waits for its lock only very shortly, since every other statement waits behind it. So it is tried several
- * times, with pauses in which the other statements run.
- * @throws the step's error: another one than a lock's at once, a lock's after the last try
+ * times, with pauses in which the other statements run. An error that is not about a lock ends it at once.
  */
 export async function retryLocked<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   let tries = 0;

@@ -10,10 +10,7 @@ import {
   takeNotices,
 } from "../sql/notices.ts";
 
-interface Parts extends Basics {
-  publisher: Publisher;
-  exchange: string;
-}
+type Parts = Basics & { publisher: Publisher; exchange: string };
 
 /** Notices that one process publishes at a time. */
 const PAGE_SIZE = 100;
@@ -77,12 +74,9 @@ async function publishAll(
         await publisher.publish({ exchange, routingKey: type, content });
         metrics.notices.inc({ type, result: "published" });
       } catch (error) {
-        if (error instanceof NotSentError && error.reason === "unroutable") {
-          metrics.notices.inc({ type, result: "unrouted" });
-        } else {
-          metrics.notices.inc({ type, result: "failed" });
-          failures.set(id, error);
-        }
+        const isUnrouted = error instanceof NotSentError && error.reason === "unroutable";
+        metrics.notices.inc({ type, result: isUnrouted ? "unrouted" : "failed" });
+        if (!isUnrouted) failures.set(id, error);
       }
     }),
   );

@@ -6,9 +6,7 @@ import type { TASKS } from "../metrics.ts";
 import type { ForOwners } from "../sql/rows.ts";
 import { giveBack, type Lease, type PageBounds, type Work, type WorkPage } from "../sql/work.ts";
 
-export interface MakingParts extends Basics {
-  handOver: (made: ForOwners) => void;
-}
+export type MakingParts = Basics & { handOver: (made: ForOwners) => void };
 
 /** Counts and logs a failure of a step. The task continues without it, and tries it again later. */
 export function stepFailed(
