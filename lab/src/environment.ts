@@ -75,10 +75,7 @@ export async function openBenchEnvironment(progress: (text: string) => void): Pr
   }
 }
 
-/**
- * @param environment with the URL of any database of the server
- * @param code another commit's folder; undefined for this one's
- */
+/** On the server of the environment's database, and by the code of another commit's folder, or of this one. */
 async function openHerald(environment: HeraldEnvironment, code: string | undefined): Promise<BenchHerald> {
   const database = `"${environment.namespace}"`;
   const onServer = (statement: string) => withClient(environment.databaseUrl, (client) => client.query(statement));
@@ -112,10 +109,8 @@ async function openHerald(environment: HeraldEnvironment, code: string | undefin
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
 /**
- * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
- *
- * @param commit of this repository, whose processes take the same settings and speak to the same servers
- * @returns the folder of its code
+ * The folder of an earlier commit, with which rows are compared: built beside this one, in the local folder, once. Its processes have to take the same
+ * settings and speak to the same servers.
  */
 export async function buildBaseline(commit: string, progress: (text: string) => void): Promise<string> {
   const git = (args: string[], what: string) => runProgram("git", args, { what, cwd: projectFolder() });

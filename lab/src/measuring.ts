@@ -4,19 +4,13 @@ import { withClient } from "@herald/dev/stack/postgres";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { readService } from "@herald/e2e/herald/readings";
 import { median, quantile } from "@herald/e2e/statistics";
-import type { AddedEndpoint, Busy, Traffic, TrafficArrivals } from "./traffic.ts";
+import type { AddedEndpoint, Traffic, TrafficArrivals } from "./traffic.ts";
 
 /** Even traffic that was measured for a time. */
-export interface Steady extends Omit<TrafficArrivals, "different" | "differentOf" | "repeated"> {
-  emitted: number;
-  busy: Busy;
-}
+export type Steady = Awaited<ReturnType<typeof measureSteady>>;
 
 /** Emits evenly from an empty start, and resolves when what arrives in time has arrived. */
-export async function measureSteady(
-  traffic: Traffic,
-  { perSecond, seconds }: { perSecond: number; seconds: number },
-): Promise<Steady> {
+export async function measureSteady(traffic: Traffic, { perSecond, seconds }: { perSecond: number; seconds: number }) {
   await traffic.reset();
   await traffic.busy();
   const emitted = await traffic.emitEvenly(perSecond, seconds);
@@ -171,21 +165,17 @@ function descendantsOf(pid: number, processes: readonly Stat[]): Stat[] {
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, processes)]);
 }
 
-/** PostgreSQL's work so far, in totals that only grow. */
-export interface PostgresWork {
-  /** Bytes that it wrote to its log, which a standby would have to get. */
-  walBytes: number;
-  /** Entries that were put into indexes of this database: one for each index of a row that is new, or whose update was not HOT. */
-  indexInsertions: number;
-}
-
 /** Longer than a session of PostgreSQL that has become idle keeps its counts to itself. */
 const COUNTS_SECONDS = 10.5;
 
-export function postgresWork(databaseUrl: string): Promise<PostgresWork> {
+/**
+ * PostgreSQL's work so far, in totals that only grow: bytes of its log, which a standby would have to get; and entries that were put into indexes of this
+ * database, one for each index of a row that is new, or whose update was not HOT.
+ */
+export function postgresWork(databaseUrl: string) {
   return withClient(databaseUrl, async (client) => {
     await client.query("select pg_sleep($1)", [COUNTS_SECONDS]);
-    const { rows } = await client.query<Record<keyof PostgresWork, string>>(
+    const { rows } = await client.query<Record<"walBytes" | "indexInsertions", string>>(
       `select
         pg_current_wal_insert_lsn() - '0/0' as "walBytes",
         sum((n_tup_ins + n_tup_upd - n_tup_hot_upd) * (select count(*) from pg_index where indrelid = relid))

@@ -3,9 +3,6 @@ import type { BenchEnvironment } from "./environment.ts";
 import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type OpenRow, type Row } from "./row.ts";
 
 export interface Figure extends FigureKind {
-  name: string;
-  /** One a round. */
-  values: number[];
   median: number;
   lowest: number;
   highest: number;
@@ -13,12 +10,7 @@ export interface Figure extends FigureKind {
   met?: boolean;
 }
 
-export interface RowResult {
-  name: string;
-  title: string;
-  conditions: string;
-  figures: Figure[];
-}
+export type RowResult = Awaited<ReturnType<typeof runRow>>;
 
 /**
  * Measures a row in several rounds, on services that run through. With a baseline, it is measured with the
@@ -29,7 +21,7 @@ export async function runRow(
   row: Row,
   environment: BenchEnvironment,
   { rounds, baseline, ...options }: BenchOptions & { rounds: number; baseline?: BenchEnvironment | undefined },
-): Promise<RowResult> {
+) {
   const open = await row.open(environment, options);
   const measured: Record<string, number>[] = [];
   let beside: OpenRow | undefined;
@@ -57,14 +49,9 @@ export async function runRow(
     await beside?.close();
     await open.close();
   }
-  const figures = kindsOf(row, isCompared).map(([name, kind]) =>
-    figureOf(
-      name,
-      kind,
-      measured.map((round) => round[name] ?? Number.NaN),
-    ),
-  );
-  return { name: row.name, title: row.title, conditions: open.conditions, figures };
+  const valuesOf = (name: string) => measured.map((round) => round[name] ?? Number.NaN);
+  const figures = kindsOf(row, isCompared).map(([name, kind]) => figureOf(kind, valuesOf(name)));
+  return { title: row.title, conditions: open.conditions, figures };
 }
 
 /** A row's figures, with a baseline each with the baseline's behind it, and with their ratio if that has a bar. */
@@ -91,8 +78,8 @@ function besides(own: Record<string, number>, other: Record<string, number>): Re
   );
 }
 
-function figureOf(name: string, kind: FigureKind, values: number[]): Figure {
-  const figure = { name, ...kind, values, lowest: Math.min(...values), highest: Math.max(...values) };
+function figureOf(kind: FigureKind, values: number[]): Figure {
+  const figure = { ...kind, lowest: Math.min(...values), highest: Math.max(...values) };
   // A figure that has to be 0 fails by one round.
   const middle = kind.bar && "atMost" in kind.bar && kind.bar.atMost === 0 ? figure.highest : median(values);
   return { ...figure, median: middle, ...(kind.bar && { met: isMet(middle, kind.bar) }) };

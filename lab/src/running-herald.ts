@@ -4,19 +4,13 @@ import { startTraffic } from "./traffic.ts";
 
 export type RunningHerald = Awaited<ReturnType<typeof startHerald>>;
 
-export interface RunningHeraldOptions {
-  /** First part of the names of its database and its queues. */
-  name: string;
-  /** How many endpoints the traffic goes to. */
-  endpoints: number;
-  /** Environment variables of a service that differ from the defaults. */
-  settings?: Partial<Record<ServiceName, Record<string, string>>>;
-}
+/** Environment variables of services that differ from the defaults. */
+type Settings = Partial<Record<ServiceName, Record<string, string>>>;
 
-/** Starts a Herald of its own with one process of each service, and traffic through it. */
+/** Starts a Herald of its own with one process of each service, and traffic through it. Its database and its queues have names that begin with `name`. */
 export async function startHerald(
   environment: BenchEnvironment,
-  { name, endpoints, settings = {} }: RunningHeraldOptions,
+  { name, endpoints, settings = {} }: { name: string; endpoints: number; settings?: Settings },
 ) {
   const herald = await environment.openHerald(name);
   const start = (service: ServiceName) => herald.start(service, settings[service]);

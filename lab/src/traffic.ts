@@ -6,38 +6,7 @@ import type { BenchEnvironment, BenchHerald } from "./environment.ts";
 import type { EmitterRequest } from "./processes/emitter.ts";
 import type { Arrivals, Behaviour, ReceiverRequest } from "./processes/receiver.ts";
 
-/** The two ends of Herald, each a process of its own: an emitter of business events, and a receiver of their deliveries. */
-export interface Traffic {
-  /** One for each endpoint, so that an event is one delivery. */
-  readonly organizationIds: readonly string[];
-  emit: AddedEmitter["emit"];
-  /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
-  emitEvenly(perSecond: number, seconds: number): Promise<number>;
-  /** Keeps `lead` events ahead of the receiver until `end` is aborted; resolves with how many it emitted. */
-  feed(end: AbortSignal, lead?: number): Promise<number>;
-  /** Deliveries that arrived at the endpoints of `organizationIds`, or at these that were added. */
-  received(...added: readonly AddedEndpoint[]): Promise<number>;
-  /** @throws where the receiver doesn't get as many within five minutes */
-  untilReceived(count: number, added?: AddedEndpoint): Promise<void>;
-  /** Forgets what arrived so far. */
-  reset(): Promise<void>;
-  arrivals(): Promise<TrafficArrivals>;
-  /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
-  answerAfter(milliseconds: number): Promise<void>;
-  /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
-  addEndpoint(name: string, organizationId?: string): Promise<AddedEndpoint>;
-  /** Starts another emitter, a process of its own, of events for added endpoints by turns, whose way is not measured. */
-  addEmitter(...endpoints: readonly AddedEndpoint[]): Promise<AddedEmitter>;
-  /** Share of the time since the last call that the emitter's and the receiver's threads worked, in percent. */
-  busy(): Promise<Busy>;
-  close(): Promise<void>;
-}
-
-/** As figures of a row. */
-export interface Busy {
-  emitterBusy: number;
-  receiverBusy: number;
-}
+export type Traffic = Awaited<ReturnType<typeof startTraffic>>;
 
 /** As the receiver has them. The path "/0" is the endpoint of the first of `organizationIds`. */
 export interface TrafficArrivals extends Omit<Arrivals, "different"> {
@@ -45,15 +14,6 @@ export interface TrafficArrivals extends Omit<Arrivals, "different"> {
   different: number;
   /** Different events at an added endpoint. */
   differentOf(added: AddedEndpoint): number;
-}
-
-export interface AddedEmitter {
-  /**
-   * Emits `count` events as fast as it can; resolves when all are confirmed.
-   *
-   * @param textBytes that each of them carries besides what all do
-   */
-  emit(count: number, textBytes?: number): Promise<void>;
 }
 
 /** An endpoint for what goes on beside the measured traffic. */
@@ -83,12 +43,15 @@ const HOST = "127.0.0.1";
 /** Endpoints that are created at once, where there are very many. */
 const CREATED_AT_ONCE = 4;
 
-/** Creates the endpoints through the management API; the publisher must run before anything is emitted. */
+/**
+ * Starts the two ends of Herald, each a process of its own: an emitter of business events, and a receiver of their deliveries. Creates the endpoints
+ * through the management API; the publisher must run before anything is emitted.
+ */
 export async function startTraffic(
   environment: BenchEnvironment,
   herald: BenchHerald,
   { api, subscribe, endpoints, hostOf = () => HOST }: TrafficOptions,
-): Promise<Traffic> {
+) {
   const children: Child[] = [];
   const close = async () => {
     await Promise.all(children.map((child) => child.stop()));
@@ -135,18 +98,24 @@ export async function startTraffic(
     const askEmitter = await startEmitter(organizationIds, true);
     const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);
 
+    /** Deliveries that arrived at the endpoints of `organizationIds`, or at these that were added. */
     async function received(...added: readonly AddedEndpoint[]): Promise<number> {
       const counts = await askReceiver<Record<string, number>>({ type: "counts" });
       if (added.length === 0) return sum(counts);
       return added.reduce((total, { path }) => total + (counts[path] ?? 0), 0);
     }
 
+    /** Emits as fast as it can; resolves when all are confirmed. Each event carries so many bytes besides what all do. */
     const emit = (count: number, textBytes = 0) => askEmitter<void>({ type: "emit", count, textBytes });
     return {
+      /** One for each endpoint, so that an event is one delivery. */
       organizationIds,
       emit,
-      emitEvenly: (perSecond, seconds) => askEmitter({ type: "emitEvenly", perSecond, seconds }),
-      async feed(end, lead = LEAD) {
+      /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
+      emitEvenly: (perSecond: number, seconds: number) =>
+        askEmitter<number>({ type: "emitEvenly", perSecond, seconds }),
+      /** Keeps `lead` events ahead of the receiver until `end` is aborted; resolves with how many it emitted. */
+      async feed(end: AbortSignal, lead = LEAD) {
         let emitted = 0;
         while (!end.aborted) {
           if (emitted - (await received()) > lead) {
@@ -159,27 +128,33 @@ export async function startTraffic(
         return emitted;
       },
       received,
-      async untilReceived(count, added) {
+      /** @throws where the receiver doesn't get as many within five minutes */
+      async untilReceived(count: number, added?: AddedEndpoint) {
         const deadline = Date.now() + 300_000;
         while ((await received(...(added ? [added] : []))) < count) {
           if (Date.now() > deadline) throw new Error(`The receiver did not get ${count} requests within five minutes.`);
           await sleep(50);
         }
       },
-      reset: () => askReceiver({ type: "reset" }),
-      async arrivals() {
+      reset: () => askReceiver<void>({ type: "reset" }),
+      async arrivals(): Promise<TrafficArrivals> {
         const { different, ...arrivals } = await askReceiver<Arrivals>({ type: "arrivals" });
         return { ...arrivals, different: sum(different), differentOf: ({ path }) => different[path] ?? 0 };
       },
-      answerAfter: (afterMs) => askReceiver({ type: "answer", paths, behaviour: { afterMs } }),
-      addEndpoint: async (name, organizationId) => await addEndpoint(`/${name}`, await newAdmin(organizationId)),
-      async addEmitter(...endpoints) {
+      /** How long the receiver takes on average to answer the endpoints of `organizationIds` from now on. */
+      answerAfter: (afterMs: number) => askReceiver<void>({ type: "answer", paths, behaviour: { afterMs } }),
+      /** Creates an endpoint, with an organization of its own, that gets nothing of what is emitted here. */
+      addEndpoint: async (name: string, organizationId?: string) =>
+        await addEndpoint(`/${name}`, await newAdmin(organizationId)),
+      /** Starts another emitter, a process of its own, of events for added endpoints by turns, whose way is not measured. */
+      async addEmitter(...endpoints: readonly AddedEndpoint[]) {
         const ask = await startEmitter(
           endpoints.map(({ admin }) => admin.organizationId),
           false,
         );
-        return { emit: (count, textBytes = 0) => ask({ type: "emit", count, textBytes }) };
+        return { emit: (count: number) => ask<void>({ type: "emit", count, textBytes: 0 }) };
       },
+      /** Share of the time since the last call that the emitter's and the receiver's threads worked, in percent. */
       busy: async () => ({
         emitterBusy: await askEmitter<number>({ type: "busy" }),
         receiverBusy: await askReceiver<number>({ type: "busy" }),

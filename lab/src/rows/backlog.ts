@@ -38,12 +38,8 @@ const backlog: Disturbance = {
         const { different, differentOf, repeated } = await traffic.arrivals();
         await slow.answer({ afterMs: 0 });
         await sleep(SETTLING_MS);
-        const drained = await measureRate(
-          traffic,
-          seconds,
-          async () => ({ cpu: serverCpu().postgres * 1_000_000 }),
-          slow,
-        );
+        const cpu = async () => ({ cpu: serverCpu().postgres * 1_000_000 });
+        const drained = await measureRate(traffic, seconds, cpu, slow);
         await forgetDeliveries(herald);
         const allowed = (ENDPOINT_CONCURRENCY * 1_000 * seconds) / ANSWER_AFTER_MS;
         return {
@@ -74,11 +70,8 @@ const retries: Disturbance = {
     const retrying: AddedEndpoint[] = [];
     while (retrying.length < RETRYING) retrying.push(await traffic.addEndpoint(`retrying-${retrying.length}`));
     const answerAfter = (afterMs: number) => Promise.all(retrying.map((endpoint) => endpoint.answer({ afterMs })));
-    const failed = {
-      endpointIds: retrying.map(({ id }) => id),
-      deliveries: RETRIES_OF_EACH,
-      kind: "failed" as const,
-    };
+    const endpointIds = retrying.map(({ id }) => id);
+    const failed = { endpointIds, deliveries: RETRIES_OF_EACH, kind: "failed" as const };
     return {
       before: () => checkpoint(herald),
       async disturb(measure) {

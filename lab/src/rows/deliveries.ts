@@ -1,13 +1,5 @@
 import { readService } from "@herald/e2e/herald/readings";
-import {
-  cpuSoFar,
-  measureFullSpeed,
-  type PostgresWork,
-  postgresWork,
-  untilArrived,
-  warmUp,
-  worstToMiddle,
-} from "../measuring.ts";
+import { cpuSoFar, measureFullSpeed, postgresWork, untilArrived, warmUp, worstToMiddle } from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 
@@ -59,7 +51,7 @@ export const deliveriesRow: Row = {
         const emitted = await feeding;
         const { lost, repeated, ...arrived } = await untilArrived(traffic, emitted);
         const after = await postgresWork(herald.databaseUrl);
-        const work = (name: keyof PostgresWork) => (after[name] - before[name]) / emitted;
+        const work = (name: keyof typeof after) => (after[name] - before[name]) / emitted;
         return {
           perSecond,
           ...each,

@@ -84,11 +84,8 @@ async function startFloor(environment: BenchEnvironment) {
     return organizationId;
   };
   const { amqpUrl, namespace, databaseUrl } = herald;
-  const traffic = await startTraffic(environment, herald, {
-    subscribe,
-    endpoints: ENDPOINTS,
-    hostOf: () => "localhost",
-  });
+  const hostOf = () => "localhost";
+  const traffic = await startTraffic(environment, herald, { subscribe, endpoints: ENDPOINTS, hostOf });
   await ask({ type: "start", amqpUrl, namespace, databaseUrl, ca: environment.authority, urls });
   return {
     traffic,

@@ -3,18 +3,13 @@ import { withClient } from "@herald/dev/stack/postgres";
 import type { BenchHerald } from "../environment.ts";
 import { UNTIMED_BODY_REST } from "../row.ts";
 
-export interface Unfinished {
-  endpointIds: readonly string[];
-  /** How many each of the endpoints gets. */
-  deliveries: number;
-  /** "new": never attempted; "failed": attempted once, a minute ago. Those of a disabled endpoint wait until it is resumed. */
-  kind: "new" | "failed";
-}
-
-/** Stores unfinished deliveries, each with an event of its own; all are due now. */
+/**
+ * Stores so many unfinished deliveries of each endpoint, each with an event of its own; all are due now. New ones were never attempted; failed ones were
+ * attempted once, a minute ago.
+ */
 export async function storeUnfinished(
   herald: BenchHerald,
-  { endpointIds, deliveries, kind }: Unfinished,
+  { endpointIds, deliveries, kind }: { endpointIds: readonly string[]; deliveries: number; kind: "new" | "failed" },
 ): Promise<void> {
   await withClient(herald.databaseUrl, (client) =>
     client.query(

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,11 +7,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { runProgram } from "@herald/dev/stack/programs";
 
 /** A part of a measurement that runs as a process of its own, so that it takes nothing from what is measured. */
-export interface Child {
-  /** Sends a request and resolves with its answer. */
-  ask<T>(request: object): Promise<T>;
-  stop(): Promise<void>;
-}
+export type Child = Awaited<ReturnType<typeof startChild>>;
 
 interface Answer {
   number: number;
@@ -20,7 +16,7 @@ interface Answer {
 }
 
 /** Starts a module that calls `answerParent`. */
-export async function startChild(module: URL, args: readonly string[] = []): Promise<Child> {
+export async function startChild(module: URL, args: readonly string[] = []) {
   const child = fork(module, args, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   let number = 0;
@@ -45,14 +41,15 @@ export async function startChild(module: URL, args: readonly string[] = []): Pro
     });
   }
 
-  return { ask, stop: () => end(child) };
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
+  return {
+    ask,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
 }
 
 /** In the child: answers each request of the parent; ends with it. */

@@ -8,9 +8,7 @@ export interface KnownSetting {
 }
 
 /**
- * The settings of all services, each once, in the order of the services. Where several services describe a setting, the first
- * one says what it means.
- *
+ * The settings of all services, each once, in the order of the services. The first service that has a setting says what it means.
  * @throws where two services disagree about a setting in more than its description
  */
 export function knownSettings(services: Readonly<Record<string, Settings>>): KnownSetting[] {

@@ -84,11 +84,7 @@ function read(file: string): string {
   return readFileSync(join(projectFolder(), file), "utf8");
 }
 
-/**
- * Replaces the generated blocks of a hand-written document.
- *
- * @param blocks by their names in the comments around them, `<!-- generated: reasons -->` and `<!-- end of reasons -->`
- */
+/** Replaces the generated blocks of a hand-written document, by the names in the comments around them: `<!-- generated: x -->`, `<!-- end of x -->`. */
 export function withBlocks(text: string, blocks: Record<string, string>): string {
   return Object.entries(blocks).reduce((page, [name, block]) => {
     const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end of ${name} -->`];

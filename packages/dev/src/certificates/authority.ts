@@ -22,15 +22,10 @@ export interface LeafOptions {
   weak?: "key" | "signature";
 }
 
-export interface AuthorityOptions {
-  /** The only names that its certificates may have. */
-  permits?: string;
-}
-
 export interface CertificateAuthority extends KeyPair {
   issue(leaf: LeafOptions): Promise<KeyPair>;
-  /** An authority below this one: what it issues is trusted where its own certificate is sent along. */
-  issueAuthority(commonName: string, options?: AuthorityOptions): Promise<CertificateAuthority>;
+  /** An authority below this one: what it issues is trusted where its own certificate is sent along. `permits`: the only name that this may be for. */
+  issueAuthority(commonName: string, permits?: string): Promise<CertificateAuthority>;
 }
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -56,8 +51,8 @@ export async function openAuthority(pair: KeyPair): Promise<CertificateAuthority
   return {
     ...pair,
     issue: (leaf) => certify(leaf.names[0] ?? "", leafExtensions(leaf), leaf, issuer),
-    issueAuthority: async (name, options) =>
-      openAuthority(await certify(name, authorityExtensions(options), {}, issuer)),
+    issueAuthority: async (name, permits) =>
+      openAuthority(await certify(name, authorityExtensions(permits), {}, issuer)),
   };
 }
 
@@ -92,7 +87,7 @@ async function certify(
   return { cert: certificate.toString("pem"), key };
 }
 
-function authorityExtensions({ permits }: AuthorityOptions = {}): x509.Extension[] {
+function authorityExtensions(permits?: string): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(true, undefined, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),

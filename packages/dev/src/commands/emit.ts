@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import type { EventPayload, EventTypeInfo } from "@herald/contracts";
 import { createEmitter } from "@herald/emitter";
-import { localFolder } from "../stack/folders.ts";
 import { type RunInfo, readRunFile } from "../start/local-files.ts";
 import { changesOf, eventFrom, type Samples } from "./events.ts";
 import { runCommand, UsageError } from "./run-command.ts";
@@ -30,7 +29,7 @@ await runCommand(HELP, async () => {
   });
   const [type, ...others] = positionals;
   if (others.length > 0) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
-  const run = readRunFile(localFolder());
+  const run = readRunFile();
   const changes = changesOf(values.change ?? []);
   const given = {
     organizationId: values.organization ?? run.organizationId,

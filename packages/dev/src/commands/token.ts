@@ -27,9 +27,8 @@ await runCommand(HELP, async () => {
   if (!/^\d+\s*[smhd]$/.test(life)) {
     throw new UsageError(`--expires-in takes a number and s, m, h or d, such as 1h; "${life}" is none.`);
   }
-  const local = localFolder();
-  const { organizationId } = readRunFile(local);
-  const { jwtSecret } = localSecrets(local);
+  const { organizationId } = readRunFile();
+  const { jwtSecret } = localSecrets(localFolder());
   const claims = {
     ...FULL_ACCESS,
     organizationId: values.organization ?? organizationId,

@@ -125,11 +125,8 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
 }
 
 /** @throws RangeError with the field's name, if a value is not valid */
-function behaviourOf({
-  mode = POLITE.mode,
-  status = POLITE.status,
-  delayMs = POLITE.delayMs,
-}: Record<string, unknown>) {
+function behaviourOf(asked: Record<string, unknown>) {
+  const { mode, status, delayMs }: Record<string, unknown> = { ...POLITE, ...asked };
   if (!MODES.includes(mode)) throw new RangeError(`mode must be one of ${MODES.join(", ")}`);
   for (const [name, value] of Object.entries({ status, delayMs })) {
     const [min, max] = LIMITS[name as keyof typeof LIMITS];

@@ -1,19 +1,6 @@
-import { type KeyPair, makeAuthority, makeSelfSigned } from "../certificates/authority.ts";
+import { makeAuthority, makeSelfSigned } from "../certificates/authority.ts";
 
-export interface TestCertificates {
-  /** The certificate of the authority that signed `trusted`. A sender that trusts it accepts `trusted`. */
-  caPem: string;
-  /** A certificate for localhost, 127.0.0.1 and ::1. */
-  trusted: KeyPair;
-  /** Like `trusted`, but it has expired. */
-  expired: KeyPair;
-  /** Like `trusted`, but it becomes valid in the future. */
-  notYetValid: KeyPair;
-  /** A certificate of the same authority for another name. */
-  wrongName: KeyPair;
-  /** A certificate for the right names that no authority signed. */
-  selfSigned: KeyPair;
-}
+export type TestCertificates = Awaited<ReturnType<typeof make>>;
 
 const HERE = ["localhost", "127.0.0.1", "::1"];
 const DAY_MS = 86_400_000;
@@ -26,7 +13,7 @@ export function certificates(): Promise<TestCertificates> {
   return made;
 }
 
-async function make(): Promise<TestCertificates> {
+async function make() {
   const authority = await makeAuthority("Herald test authority");
   const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS);
   const [trusted, expired, notYetValid, wrongName, selfSigned] = await Promise.all([
@@ -36,5 +23,6 @@ async function make(): Promise<TestCertificates> {
     authority.issue({ names: ["receiver.invalid"] }),
     makeSelfSigned({ names: HERE }),
   ]);
+  // `caPem` is of the authority that signed all but the last one.
   return { caPem: authority.cert, trusted, expired, notYetValid, wrongName, selfSigned };
 }

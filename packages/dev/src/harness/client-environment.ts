@@ -45,11 +45,7 @@ export interface ClientEnvironment<Client> {
   take(queue: string): Promise<string[]>;
 }
 
-/**
- * @param brokerUrl asked before each test
- * @param makeClient makes the client under test; the environment closes it
- * @param declaredBy the names of what a client declares, which is deleted after each test
- */
+/** Closes each client that `makeClient` made, and deletes what it declared, by the names of `declaredBy`. The broker may have another URL in each test. */
 export function useClientEnvironment<Client extends { close(): Promise<void> }>(
   brokerUrl: () => string,
   makeClient: (options: ClientOptions) => Client,

@@ -1,8 +1,3 @@
-export interface EventuallyOptions {
-  timeoutMs?: number;
-  intervalMs?: number;
-}
-
 /** Long enough for a machine that is ten times slower, and shorter than jest's own limit, whose error says less. */
 const TIMEOUT_MS = 90_000;
 
@@ -10,8 +5,10 @@ const TIMEOUT_MS = 90_000;
  * Repeats a check until it no longer throws, and returns what it returned. At the deadline it throws the check's last
  * error, so that the test says what was still wrong.
  */
-export async function eventually<T>(check: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
-  const { timeoutMs = TIMEOUT_MS, intervalMs = 20 } = options;
+export async function eventually<T>(
+  check: () => T | Promise<T>,
+  { timeoutMs = TIMEOUT_MS, intervalMs = 20 } = {},
+): Promise<T> {
   const begun = Date.now();
   for (let checks = 1; ; checks += 1) {
     try {

@@ -4,11 +4,11 @@ import { localFolder } from "../stack/folders.ts";
 import { isAlive } from "../stack/lock-file.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { TEST_STACK_URL } from "./stack-client.ts";
-import { startTestStack, type TestStack } from "./test-stack.ts";
+import { startTestStack } from "./test-stack.ts";
 
 const RUN_FOLDER = /^test-(\d+)$/;
 
-let stack: TestStack | undefined;
+let stack: Awaited<ReturnType<typeof startTestStack>> | undefined;
 
 /** Jest's globalSetup: runs once, before all test files, in jest's own process. */
 export default async function setUp(): Promise<void> {

@@ -37,39 +37,27 @@ export type Answer =
 /** One answer for all, or a choice by the request and its number (from 0). */
 export type AnswerScript = Answer | ((request: ReceivedRequest, index: number) => Answer | Promise<Answer>);
 
-export interface HttpsReceiver {
-  /** `https://127.0.0.1:<port>`, or with the host asked for. */
-  readonly url: string;
-  readonly port: number;
-  /** In the order of their arrival, when their body was complete. */
-  readonly requests: ReceivedRequest[];
-  /** TCP connections that were opened so far, handshakes that failed included. */
-  readonly connections: number;
-  /** Changes how requests from now on are answered; 200 until then. */
-  answerWith(script: AnswerScript): void;
-  /** Resolves with all requests when there are at least `count`. */
-  received(count: number, timeoutMs?: number): Promise<ReceivedRequest[]>;
-  close(): Promise<void>;
-}
+export type HttpsReceiver = Awaited<ReturnType<typeof httpsReceiver>>;
 
-export interface HttpsReceiverOptions {
-  /** `certificates()` has good and bad ones; the trusted by default. */
+/**
+ * A real HTTPS server on the loopback that records what it gets and answers as it is set to. Close it in `afterEach` or `afterAll`. `certificates()` has
+ * good and bad ones; the trusted by default. Of the hosts in the URL, the server listens on ::1 for "[::1]", and else on 127.0.0.1.
+ */
+export async function httpsReceiver({
+  certificate,
+  host = "127.0.0.1",
+}: {
   certificate?: KeyPair;
-  /** The host in the URL; the server listens on 127.0.0.1, or on ::1 for "[::1]". */
   host?: "127.0.0.1" | "localhost" | "[::1]";
-}
-
-/** A real HTTPS server on the loopback that records what it gets and answers as it is set to. Close it in `afterEach` or `afterAll`. */
-export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise<HttpsReceiver> {
-  const host = options.host ?? "127.0.0.1";
-  const pair = options.certificate ?? (await certificates()).trusted;
+} = {}) {
+  const { cert, key } = certificate ?? (await certificates()).trusted;
   const requests: ReceivedRequest[] = [];
   const sockets = new Map<number, { raw: Socket; number: number }>();
   const open = new Set<Socket>();
   let script: AnswerScript = {};
   let connections = 0;
 
-  const server = createServer({ cert: pair.cert, key: pair.key }, (request, response) => {
+  const server = createServer({ cert, key }, (request, response) => {
     const socket = sockets.get(request.socket.remotePort ?? 0);
     handle(request, response, socket).catch(() => socket?.raw.destroy());
   });
@@ -101,14 +89,18 @@ export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise
   return {
     url: `https://${host}:${port}`,
     port,
+    /** In the order of their arrival, when their body was complete. */
     requests,
+    /** TCP connections that were opened so far, handshakes that failed included. */
     get connections() {
       return connections;
     },
-    answerWith: (next) => {
+    /** Changes how requests from now on are answered; 200 until then. */
+    answerWith: (next: AnswerScript) => {
       script = next;
     },
-    received: (count, timeoutMs) =>
+    /** Resolves with all requests when there are at least `count`. */
+    received: (count: number, timeoutMs?: number) =>
       eventually(
         () => {
           if (requests.length < count) throw new Error(`The receiver has ${requests.length} of ${count} requests.`);
@@ -117,7 +109,7 @@ export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise
         { ...(timeoutMs !== undefined && { timeoutMs }), intervalMs: 5 },
       ),
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         for (const raw of open) raw.destroy();
       }),

@@ -2,24 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /** A TCP proxy in front of a server, which a test can disturb. */
-export interface Link {
-  port: number;
-  /** Breaks every connection; both sides notice, and may connect again at once. */
-  cut(): void;
-  /** Lets nothing pass that the server says, or the client, or both, on old connections and on new ones, until `release`. */
-  stall(...from: Side[]): void;
-  /** Keeps frames of a broker from its clients, until `release`: if absent, the frames of all channels, so that connections are opened and beat, and channels hang. */
-  hang(isHeld?: (frame: Buffer) => boolean): void;
-  release(): void;
-  /** Sends bytes to the server in the name of the client whose first bytes contain this text, after the client's own bytes. */
-  inject(said: string, bytes: Buffer): void;
-  /**
-   * Closes one side of every connection and keeps the other open: its bytes are dropped, and it does not notice, until it
-   * gives up or the link is closed. New connections work as before.
-   */
-  silence(closed: Side): void;
-  close(): Promise<void>;
-}
+export type Link = Awaited<ReturnType<typeof startLink>>;
 
 type Side = "server" | "client";
 
@@ -32,12 +15,10 @@ interface Pair extends Record<Side, Socket> {
 }
 
 /**
- * Listens on a free port of the loopback and passes everything on.
- *
- * @param targets asked for each connection, since servers may move: the first one that answers gets it, as from a load
- * balancer that knows which servers are up
+ * Listens on a free port of the loopback and passes everything on. `targets` are asked for with each connection, since servers may move: the first one
+ * that answers gets it, as from a load balancer that knows which servers are up.
  */
-export async function startLink(targets: () => readonly URL[]): Promise<Link> {
+export async function startLink(targets: () => readonly URL[]) {
   const pairs = new Set<Pair>();
   const forgotten = new Set<Socket>();
   let stalled: readonly Side[] = [];
@@ -93,6 +74,7 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
     for (const side of stalled) pair[side].pause();
   }
 
+  /** Breaks every connection; both sides notice, and may connect again at once. */
   function cut(): void {
     for (const { client, server } of pairs) {
       client.destroy();
@@ -103,11 +85,13 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   return {
     port: (listener.address() as AddressInfo).port,
     cut,
-    stall(...from) {
+    /** Lets nothing pass that the server says, or the client, or both, on old connections and on new ones, until `release`. */
+    stall(...from: Side[]) {
       stalled = from.length > 0 ? from : ["server", "client"];
       for (const pair of pairs) pause(pair);
     },
-    hang(ofBroker = isOfChannel) {
+    /** Keeps frames of a broker from its clients, until `release`: if absent, the frames of all channels, so that connections are opened and beat, and channels hang. */
+    hang(ofBroker: (frame: Buffer) => boolean = isOfChannel) {
       isHeld = ofBroker;
     },
     release() {
@@ -119,12 +103,17 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
         server.resume();
       }
     },
-    inject(said, bytes) {
+    /** Sends bytes to the server in the name of the client whose first bytes contain this text, after the client's own bytes. */
+    inject(said: string, bytes: Buffer) {
       const pair = [...pairs].find(({ greeting }) => greeting.includes(said));
       if (pair === undefined) throw new Error(`No client said ${said}.`);
       pair.server.write(bytes);
     },
-    silence(closed) {
+    /**
+     * Closes one side of every connection and keeps the other open: its bytes are dropped, and it does not notice, until it
+     * gives up or the link is closed. New connections work as before.
+     */
+    silence(closed: Side) {
       for (const pair of [...pairs]) {
         pairs.delete(pair);
         const [dead, alive] = closed === "server" ? [pair.server, pair.client] : [pair.client, pair.server];
@@ -171,24 +160,10 @@ async function connectToFirst(targets: readonly URL[]): Promise<Socket | undefin
   return undefined;
 }
 
-/** A way to the broker that can be disturbed. */
-export interface BrokerProxy extends Link {
-  url: string;
-  /** Breaks every connection and lets none through until `accept`. */
-  refuse(): void;
-  accept(): void;
-  /** Keeps from the clients what the broker says, until `release`. */
-  holdAnswers(): void;
-  /** Keeps from the broker what the clients say, until `release`. */
-  holdRequests(): void;
-}
+export type BrokerProxy = Awaited<ReturnType<typeof startProxy>>;
 
-/**
- * Listens on a free port of the loopback and passes everything on to the broker.
- *
- * @param brokerUrl asked for each connection: the broker may move
- */
-export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> {
+/** A link to the broker, whose URL is asked for with each connection: it may move. */
+export async function startProxy(brokerUrl: () => string) {
   let refusing = false;
   const link = await startLink(() => (refusing ? [] : [new URL(brokerUrl())]));
   const url = new URL(brokerUrl());
@@ -196,6 +171,7 @@ export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> 
   return {
     ...link,
     url: url.href,
+    /** Breaks every connection and lets none through until `accept`. */
     refuse() {
       refusing = true;
       link.cut();
@@ -203,15 +179,14 @@ export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> 
     accept() {
       refusing = false;
     },
+    /** Keeps from the clients what the broker says, until `release`. */
     holdAnswers: () => link.stall("server"),
+    /** Keeps from the broker what the clients say, until `release`. */
     holdRequests: () => link.stall("client"),
   };
 }
 
-/**
- * An acknowledgement of a message that the channel never got. The broker answers it, as it answers every misuse of a
- * channel, by closing the channel (406).
- */
+/** An acknowledgement of a message that the channel never got. The broker closes the channel for it (406), as for every misuse. */
 export function bogusAck(channelNumber: number): Buffer {
   const frame = Buffer.alloc(7 + 13 + 1);
   frame.writeUInt8(1, 0); // a method

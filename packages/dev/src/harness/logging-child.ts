@@ -4,10 +4,8 @@ import { spawn } from "node:child_process";
 export const program = (text: string): string[] => ["--input-type=module", "--eval", text];
 
 /**
- * Runs the built code in a process of its own, whose log can be read: what it prints is lines of JSON. The first one that has an `operationsPort`
- * says where the process answers.
- *
- * @param args of Node: a file, or what {@link program} returns
+ * Runs Node with these arguments, a file of the built code or a {@link program}, and reads its log: lines of JSON. The first one that has an
+ * `operationsPort` says where the process answers.
  */
 export function loggingChild(args: readonly string[], { cwd, env }: { cwd?: string; env: NodeJS.ProcessEnv }) {
   const child = spawn(process.execPath, args, {

@@ -28,20 +28,7 @@ export type NameScript = NameAnswer | ((name: string, kind: QuestionKind) => Nam
  */
 export const NO_ROUTE = "127.255.255.255";
 
-/** A DNS server on the loopback, over UDP. Close it in `afterEach` or `afterAll`. */
-export interface NameServer {
-  /** `127.0.0.1:<port>`, as the setting `DNS_SERVERS` takes it. */
-  readonly address: string;
-  /** The questions so far, in order, as "A name" or "AAAA name". */
-  readonly questions: string[];
-  /** Changes how questions from now on are answered; every name is 127.0.0.1 until then. */
-  answerWith(script: NameScript): void;
-  /** Ends the server as if its process had died: its port is closed, and a client gets ECONNREFUSED. */
-  die(): Promise<void>;
-  /** After `die`: answers again, on the same port. */
-  revive(): Promise<void>;
-  close(): Promise<void>;
-}
+export type NameServer = Awaited<ReturnType<typeof nameServer>>;
 
 /**
  * A random port below those that the system gives to clients. Such a port could become the port of a client of a server that has died: then c-ares gets its
@@ -49,7 +36,8 @@ export interface NameServer {
  */
 const serverPort = () => 10_000 + Math.floor(Math.random() * 20_000);
 
-export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<NameServer> {
+/** A DNS server on the loopback, over UDP. Close it in `afterEach` or `afterAll`. */
+export async function nameServer(script: NameScript = ["127.0.0.1"]) {
   const questions: string[] = [];
   let current = script;
   let socket: Socket | undefined;
@@ -85,6 +73,7 @@ export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<Na
     return { reply: reply(message, question, 0, data), afterMs };
   }
 
+  /** Ends the server as if its process had died: its port is closed, and a client gets ECONNREFUSED. */
   async function die(): Promise<void> {
     if (!socket) return;
     const closed = once(socket, "close");
@@ -94,12 +83,16 @@ export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<Na
   }
 
   return {
+    /** As the setting `DNS_SERVERS` takes it. */
     address: `127.0.0.1:${port}`,
+    /** The questions so far, in order, as "A name" or "AAAA name". */
     questions,
-    answerWith(next) {
+    /** Changes how questions from now on are answered. */
+    answerWith(next: NameScript) {
       current = next;
     },
     die,
+    /** After `die`: answers again, on the same port. */
     async revive() {
       socket ??= await listen(port);
     },

@@ -27,12 +27,7 @@ end $$`;
 
 type Settings = readonly (readonly [name: string, value: string])[];
 
-/**
- * Sets what sessions begin with, in the place of what was set so before, and ends the open sessions of the database.
- *
- * @param run runs one statement
- * @param whose as in "alter role x in database y"
- */
+/** Sets what sessions begin with, in place of all that was set so before, and ends the database's open sessions. `whose` is as in "alter role x". */
 export async function setSettings(
   run: (statement: string) => Promise<unknown>,
   whose: string,

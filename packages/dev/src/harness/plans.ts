@@ -14,12 +14,7 @@ type Call = (queries: Queries) => Promise<unknown>;
 
 const OF_GROWING_TABLES = /^(delivery|business_event|undelivered_event|due|endpoint_hour)/;
 
-/**
- * Expects that the statements of a call, however PostgreSQL plans them, read no whole table of those that grow, and read
- * them by these indexes only.
- *
- * @param indexes what the plans may choose from
- */
+/** Expects that the statements of a call, however PostgreSQL plans them, read no whole table of those that grow, and read them by these indexes only. */
 export async function expectWalks(queries: Queries, indexes: string[], call: Call): Promise<void> {
   const { custom, generic } = await plansOf(queries, call);
   for (const plan of [custom, generic]) {
@@ -56,11 +51,8 @@ export async function tablesRead(queries: Queries, call: Call): Promise<string[]
 /** How many pages of tables and indexes the statements of a call look at, from disk or from memory. Runs them, as EXPLAIN does. */
 export async function pagesRead(queries: Queries, call: Call): Promise<number> {
   const plans = await explainEach(queries, "format json, analyze, buffers", call);
-  return plans.map(pagesOf).reduce((sum, each) => sum + each, 0);
-}
-
-function pagesOf(plan: PlanNode): number {
-  return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+  const pages = plans.flatMap((plan) => [plan["Shared Hit Blocks"] ?? 0, plan["Shared Read Blocks"] ?? 0]);
+  return pages.reduce((sum, each) => sum + each, 0);
 }
 
 interface PlanNode {

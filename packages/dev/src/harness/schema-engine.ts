@@ -22,12 +22,7 @@ const [TYPE_CHAR, TYPE_TEXT] = [18, 25];
 
 let loaded = false;
 
-/**
- * The SQL that turns what one `schema.prisma` means into what another one means; empty if they mean the same.
- *
- * @param url of any database of the kind; nothing in it is read or changed
- * @param from the text of the earlier schema, undefined for no tables at all
- */
+/** The SQL from one `schema.prisma`, undefined for no tables, to another; empty if they mean the same. Nothing of the database is read or changed. */
 export async function diffSchemas(url: string, from: string | undefined, to: string): Promise<string> {
   const params = { script: true, exitCode: null, filters: { externalTables: [], externalEnums: [] } };
   const { stdout } = await withSchemaEngine(url, (engine) =>
@@ -40,12 +35,7 @@ function schema(content: string): DiffTarget {
   return { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content }] };
 }
 
-/**
- * Prisma's own schema engine as WebAssembly: what `prisma migrate` runs, without the native binary that the command
- * line would download.
- *
- * @param url the PostgreSQL database that the engine works on
- */
+/** Prisma's own schema engine as WebAssembly: what `prisma migrate` runs, without the native binary that the command line would download. */
 export async function withSchemaEngine<T>(url: string, task: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   loadEngine();
   const prismaPg = new PrismaPg({ connectionString: url, max: 1 });

@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { json } from "node:stream/consumers";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { PrometheusPrograms, TEST_PROGRAMS } from "../stack/test-programs.ts";
+import type { findOrInstallPrometheus, TEST_PROGRAMS } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable that gives test files the address of their run's stack. */
@@ -22,7 +22,7 @@ export const askForRabbitmqServer = () => ask<TestProgram>(`/rabbitmq-server/${r
 
 export const askForProgram = (name: keyof typeof TEST_PROGRAMS) => ask<TestProgram>(`/${name}`);
 
-export const askForPrometheus = () => ask<PrometheusPrograms>("/prometheus");
+export const askForPrometheus = () => ask<Awaited<ReturnType<typeof findOrInstallPrometheus>>>("/prometheus");
 
 async function ask<Answer>(path: string): Promise<Answer> {
   const stack = process.env[TEST_STACK_URL];

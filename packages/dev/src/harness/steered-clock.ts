@@ -1,24 +1,18 @@
-import type { Clock } from "@herald/common/runtime/clock";
-
-export interface SteeredClock extends Clock {
-  /** Moves time forward by this many milliseconds. */
-  advance(ms: number): void;
-  /** Sets the time, backwards too. */
-  set(time: Date): void;
-}
+export type SteeredClock = ReturnType<typeof steeredClock>;
 
 /** A clock that stands still until the test moves it. */
-export function steeredClock(start: Date | string = "2026-01-01T00:00:00.000Z"): SteeredClock {
+export function steeredClock(start: Date | string = "2026-01-01T00:00:00.000Z") {
   let now = new Date(start).getTime();
   let monotonicMs = 0;
   return {
     now: () => new Date(now),
     monotonicMs: () => monotonicMs,
-    advance: (ms) => {
+    advance: (ms: number) => {
       now += ms;
       monotonicMs += ms;
     },
-    set: (time) => {
+    /** Sets the time, backwards too. */
+    set: (time: Date) => {
       now = time.getTime();
     },
   };

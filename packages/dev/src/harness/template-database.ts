@@ -7,12 +7,7 @@ import { migrationsFolder } from "@herald/common/database/migrations-folder";
 import type pg from "pg";
 import { withClient } from "../stack/postgres.ts";
 
-/**
- * Makes a migrated database that test files clone, once for each state of the migrations. Idempotent.
- *
- * @param serverUrl a database of the server; its user may create databases
- * @returns the template's name
- */
+/** Makes a migrated database that test files clone, once for each state of the migrations, and returns its name. */
 export async function makeTemplateDatabase(serverUrl: string): Promise<string> {
   const name = `herald_template_${fingerprint(migrationsFolder())}`;
   await withClient(serverUrl, async (client) => {
@@ -45,11 +40,7 @@ export async function cloneDatabase(
   return url;
 }
 
-/**
- * Drops a database.
- *
- * @returns the application names of connections that were still open, which the drop has closed
- */
+/** Drops a database, and returns the application names of connections that were still open. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<string[]> {
   return await withClient(serverUrl, async (client) => {
     const open = await openConnections(client, name);

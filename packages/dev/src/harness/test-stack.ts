@@ -28,23 +28,14 @@ export interface TestProgram {
   executable: string;
 }
 
-export interface TestStack {
-  /** Where test files ask for what they need, by a path for each. */
-  url: string;
-  /** Ends everything that was started, and deletes its data. */
-  stop(): Promise<void>;
-}
-
 /**
- * Serves PostgreSQL, RabbitMQ and the programs that tests run to test files, which are in other processes. Each is started,
- * or installed, when the first file asks for it.
- *
- * @param folder where their data goes; deleted at the end
+ * Serves PostgreSQL, RabbitMQ and the programs that tests run to test files, which are in other processes and ask by a path for each. Each is started,
+ * or installed, when the first file asks for it. The folder of their data is deleted at the end.
  */
-export async function startTestStack(folder: string): Promise<TestStack> {
+export async function startTestStack(folder: string) {
   mkdirSync(folder, { recursive: true });
   const postgres = once(() => launchPostgres(folder));
-  const brokers: Once<Rabbitmq>[] = [];
+  const brokers: { started(): Promise<Rabbitmq | undefined> }[] = [];
   const routes: Record<string, () => Promise<object>> = {
     "/": async () => ({}),
     "/postgres": async (): Promise<TestPostgres> => {
@@ -92,19 +83,14 @@ async function launchPostgres(folder: string): Promise<Pick<Postgres, "url" | "r
   return await startPostgres({ folder: join(folder, "postgres"), disposable: true });
 }
 
-interface Once<T> {
-  get(): Promise<T>;
-  /** The started one, if it was started and works. */
-  started(): Promise<T | undefined>;
-}
-
-function once<T>(start: () => Promise<T>): Once<T> {
+function once<T>(start: () => Promise<T>) {
   let result: Promise<T> | undefined;
   return {
     get: () => {
       result ??= start();
       return result;
     },
+    /** The started one, if it was started and works. */
     started: async () => await result?.catch(() => undefined),
   };
 }

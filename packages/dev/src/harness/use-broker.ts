@@ -6,21 +6,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll } from "@jest/globals";
-import { BROKER_USERS, type BrokerUrls, serviceRights, serviceUrls } from "../stack/broker-rights.ts";
+import { BROKER_USERS, serviceRights, serviceUrls } from "../stack/broker-rights.ts";
 import { type RabbitmqNode, startRabbitmqNode } from "../stack/rabbitmq-node.ts";
 import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
-interface ConnectionRow {
-  name: string;
-  client_properties?: { connection_name?: string };
-}
+type ConnectionRow = { name: string; client_properties?: { connection_name?: string } };
 
-/**
- * Makes a virtual host, and a user who may do everything in it, through RabbitMQ's management API: AMQP itself can't.
- *
- * @param amqpUrl of the broker
- * @param managementUrl of its management API, with credentials
- */
+/** Makes a virtual host, and a user who may do everything in it, through RabbitMQ's management API: AMQP itself can't. */
 async function makeVirtualHost(amqpUrl: string, managementUrl: string, name: string) {
   const api = new URL(managementUrl);
   await call(api, "PUT", `/api/vhosts/${name}`, {});
@@ -91,22 +83,9 @@ async function call(api: URL, method: string, path: string, body?: object): Prom
   return said === "" ? undefined : JSON.parse(said);
 }
 
-export interface TestBroker {
-  /** The URL of a virtual host that only this test file has. */
-  readonly url: string;
-  /** The URL of the broker for each service, with the user that it has in production. */
-  readonly serviceUrls: BrokerUrls;
-  /** Random; the names of this file's exchanges and queues start with it. */
-  readonly namespace: string;
-  /** How many connections to it are open now. */
-  countConnections(): Promise<number>;
-  /** Makes the broker close every connection, as a restart of it would look to its clients. */
-  closeConnections(): Promise<void>;
-}
-
 export function serviceEnvironment(
   databaseUrl: string,
-  { url, namespace }: Pick<TestBroker, "url" | "namespace">,
+  { url, namespace }: { url: string; namespace: string },
 ): Record<string, string> {
   return {
     HERALD_ENV: "development",
@@ -130,7 +109,7 @@ export interface TestBrokerOptions {
  *
  * Afterwards it deletes all exchanges and queues and fails where connections were left open.
  */
-export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBroker {
+export function useBroker({ ownNode = false }: TestBrokerOptions = {}) {
   const namespace = `test-${randomBytes(6).toString("hex")}`;
   const folder = join(tmpdir(), `herald-${namespace}`);
   let node: RabbitmqNode | undefined;
@@ -170,11 +149,14 @@ export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBrok
     get url() {
       return ready().url;
     },
+    /** The URL of the broker for each service, with the user that it has in production. */
     get serviceUrls() {
       return ready().serviceUrls;
     },
+    /** Random; the names of this file's exchanges and queues start with it. */
     namespace,
     countConnections: () => ready().countConnections(),
+    /** Makes the broker close every connection, as a restart of it would look to its clients. */
     closeConnections: () => ready().closeConnections(),
   };
 }

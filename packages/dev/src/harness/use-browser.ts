@@ -77,9 +77,7 @@ async function newContext(browser: Browser, options: BrowserContextOptions): Pro
   return context;
 }
 
-/**
- * Playwright's own function for Firefox sets a field's value by a script, of which React learns nothing. The command is like a paste.
- */
+/** Playwright's own function for Firefox sets a field's value by a script, of which React learns nothing. The command is like a paste. */
 const INSERT_TEXT = `Object.defineProperty(window, "__pw_bidiInsertText", {
   get: () => (text) => void document.execCommand("insertText", false, text),
   set() {},

@@ -10,18 +10,7 @@ import { startPgbouncer } from "../stack/pgbouncer.ts";
 import { askForPostgres, askForProgram, STACK_TIMEOUT_MS } from "./stack-client.ts";
 import { cloneDatabase, dropDatabase } from "./template-database.ts";
 
-/** A pooler that stands before the database of a test file. */
-export interface TestPooler {
-  /** The URL of the same database, through it, for clients that prepare nothing under a name. */
-  url: string;
-  stop(): Promise<void>;
-}
-
-/**
- * Whether POSTGRES_POOLER asks for tests through a pooler of transactions.
- *
- * @throws where it asks for something else
- */
+/** Whether POSTGRES_POOLER asks for tests through a pooler of transactions. */
 export function isPoolerAsked(): boolean {
   const { POSTGRES_POOLER } = process.env;
   if (POSTGRES_POOLER === "pgbouncer") return true;
@@ -29,8 +18,10 @@ export function isPoolerAsked(): boolean {
   throw new Error(`POSTGRES_POOLER is "${POSTGRES_POOLER}". It can be pgbouncer; without it, tests have no pooler.`);
 }
 
-/** Starts a PgBouncer of transactions. Debian's 1.18 keeps no prepared statements. */
-export async function startTestPooler(databaseUrl: string): Promise<TestPooler> {
+export type TestPooler = Awaited<ReturnType<typeof startTestPooler>>;
+
+/** Starts a PgBouncer of transactions. Debian's 1.18 keeps no prepared statements, so its URL is for clients that prepare nothing under a name. */
+export async function startTestPooler(databaseUrl: string) {
   const { executable } = await askForProgram("pgbouncer");
   const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
   const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl });

@@ -18,11 +18,7 @@ export function localFolder(): string {
   return folder;
 }
 
-/**
- * Fills a folder, which appears whole or not at all. Another run may fill it at the same time.
- *
- * @param isFilled whether the folder has what it is for
- */
+/** Fills a folder, which appears whole or not at all. Another run may fill it at the same time: `isFilled` says whether the folder has what it is for. */
 export async function fillOnce(
   folder: string,
   isFilled: () => boolean,

@@ -13,8 +13,6 @@ export interface Installable {
   instead?: string;
 }
 
-type Report = (text: string) => void;
-
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 
 /**
@@ -34,17 +32,12 @@ DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o DPk
 
 let installing: Promise<string> = Promise.resolve("");
 
-/**
- * Finds something that is installed, else installs it.
- *
- * @param neededBy starts the error's sentence: "Tests of the admin page"
- * @throws one message that says what was tried and what to do, if neither works
- */
+/** Finds something that is installed, else installs it. @throws one message, which begins with `neededBy`, on what was tried and what to do */
 export async function findOrInstall<T>(
   what: Installable,
   neededBy: string,
   find: () => T | undefined | Promise<T | undefined>,
-  onProgress: Report = () => {},
+  onProgress: (text: string) => void = () => {},
 ): Promise<T> {
   const installed = await find();
   if (installed !== undefined) return installed;
@@ -58,7 +51,7 @@ export async function findOrInstall<T>(
 }
 
 /** Installs it with the rights that this process has or gets without a password. @returns why it can't be found afterwards */
-async function install(what: Installable, onProgress: Report): Promise<string> {
+async function install(what: Installable, onProgress: (text: string) => void): Promise<string> {
   if (findProgram("apt-get") === undefined) return "No apt-get is here to install it with.";
   const sudo = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
   if (sudo.length > 0 && !(await succeeds("sudo", ["-n", "true"])))

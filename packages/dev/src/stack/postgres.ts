@@ -105,7 +105,7 @@ async function launch(
   return {
     url: `${server}/${DATABASE}`,
     process: child,
-    stop: () => child.stop(),
+    stop: child.stop,
     remove: async () => {
       await child.stop();
       removePostgresData(options.folder);
@@ -113,12 +113,7 @@ async function launch(
   };
 }
 
-/**
- * Makes a server's data again in another folder, for a server that starts there later.
- *
- * @param from where a server was, which has ended: at rest its files are whole
- * @returns the data folder
- */
+/** Copies the data of a server, which has ended, into the folder of one that starts later. Returns the data folder. At rest its files are whole. */
 export async function copyPostgresData(from: string, to: string): Promise<string> {
   const [source, target] = [await postgresPrograms(from), await postgresPrograms(to)];
   const data = join(target.dataParent, "data");

@@ -8,7 +8,6 @@ export interface ProcessSpec {
   command: string;
   args: string[];
   env?: NodeJS.ProcessEnv;
-  cwd?: string;
   /** System user to run as; only root can choose. */
   user?: { uid: number; gid: number };
   /** The signal that asks for an orderly end, and the one that makes an end sure. */
@@ -17,16 +16,11 @@ export interface ProcessSpec {
   onLine?: (line: string) => void;
 }
 
-export interface ProcessExit {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-}
-
 export interface RunningProcess {
   readonly name: string;
   readonly pid: number;
   /** Resolves when the process has ended, for any reason. */
-  readonly exited: Promise<ProcessExit>;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** The latest lines of its output, oldest first. */
   lastLines(): string[];
   /** Ends the process and its group: asks first, and after the grace makes sure. */
@@ -44,7 +38,6 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     ...(spec.env && { env: spec.env }),
-    ...(spec.cwd && { cwd: spec.cwd }),
     ...spec.user,
   };
   const child = spawn(spec.command, spec.args, options);
@@ -55,7 +48,7 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   const pid = child.pid as number;
   const signals = spec.signals ?? { orderly: "SIGTERM", sure: "SIGKILL" };
   const guard = guardGroup(pid, signals.sure);
-  const exited = new Promise<ProcessExit>((resolve) => {
+  const exited: RunningProcess["exited"] = new Promise((resolve) => {
     child.once("exit", (code, signal) => {
       // Its number may soon belong to another group.
       guard.kill("SIGKILL");
@@ -79,11 +72,9 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
 }
 
 /**
- * Asks again and again, until what was started is ready.
+ * Asks again and again, until what was started is ready: `ask` throws as long as it is not.
  *
- * @param ask throws as long as it is not
- * @param child the process that should answer: once it has ended, waiting is pointless
- * @throws with its last lines of output, where it has ended, or after so long
+ * @throws after so long, or when the child has ended that should answer; with its last lines of output
  */
 export async function untilReady(
   name: string,

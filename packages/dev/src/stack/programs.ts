@@ -11,12 +11,7 @@ export interface RunOptions {
   timeoutMs?: number;
 }
 
-/**
- * Runs a program to its end.
- *
- * @returns its standard output
- * @throws with what it wrote, where it fails
- */
+/** Runs a program to its end, and returns its standard output. @throws with what it wrote, where it fails */
 export function runProgram(command: string, args: string[], options: RunOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const settings = {

@@ -228,10 +228,8 @@ function nodeName(folder: string): string {
 }
 
 /**
- * Starts epmd, by which Erlang nodes find each other's ports. A node that started its own would leave it behind.
- *
- * @param server RabbitMQ's start script, as `findRabbitmqServer` has it
- * @returns undefined if there is no program for it: then the first node starts its own
+ * Starts epmd, by which Erlang nodes find each other's ports. A node that started its own would leave it behind. Returns undefined if there is no
+ * program for it: then the first node starts its own.
  */
 export async function startPortMapper(server: string, port: number): Promise<RunningProcess | undefined> {
   const program = findProgram("epmd", [

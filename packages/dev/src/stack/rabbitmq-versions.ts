@@ -8,11 +8,7 @@ export const RABBITMQ_VERSIONS = ["installed", "4"] as const;
 
 export type RabbitmqVersion = (typeof RABBITMQ_VERSIONS)[number];
 
-/**
- * The version that RABBITMQ_VERSION asks for. 4 is unpacked beside the installed one.
- *
- * @throws where tests can't have it
- */
+/** The version that RABBITMQ_VERSION asks for. 4 is unpacked beside the installed one. @throws where tests can't have it */
 export function rabbitmqVersion(): RabbitmqVersion {
   const asked = process.env.RABBITMQ_VERSION || "installed";
   const version = RABBITMQ_VERSIONS.find((each) => each === asked);
@@ -59,11 +55,8 @@ export function findRabbitmq4(): string | undefined {
 }
 
 /**
- * Has RabbitMQ 4 beside an installed one: Debian's packages, unpacked into the local folder by whichever run comes first.
- * Nothing is installed. Takes about ten seconds and 180 MB.
- *
- * @returns its start script
- * @throws one message that says what this machine lacks and what to do
+ * The start script of a RabbitMQ 4 beside an installed one: Debian's packages, unpacked into the local folder by whichever run comes first.
+ * Nothing is installed. Takes about ten seconds and 180 MB. @throws one message that says what this machine lacks and what to do
  */
 export async function findOrUnpackRabbitmq4(): Promise<string> {
   const found = findRabbitmq4();

@@ -3,11 +3,6 @@ import { localFolder } from "./folders.ts";
 import { findOrInstall } from "./install-package.ts";
 import { findProgram, runProgram, succeeds } from "./programs.ts";
 
-export interface PrometheusPrograms {
-  prometheus: string;
-  promtool: string;
-}
-
 /** The Go that the tests of the chart need; Debian's may be older. */
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
@@ -64,7 +59,7 @@ async function findOrInstallBrowser(name: keyof typeof BROWSERS): Promise<string
 }
 
 /** Finds or installs Prometheus: the programs only, no service of the system. */
-export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
+export function findOrInstallPrometheus(): Promise<{ prometheus: string; promtool: string }> {
   const what = { title: "Prometheus", apt: "prometheus" };
   return findOrInstall(what, "Tests of the alerts", () => {
     const [prometheus, promtool] = [findProgram("prometheus"), findProgram("promtool")];

@@ -5,23 +5,19 @@ import { startRabbitmq } from "../stack/rabbitmq.ts";
 import { apartByRabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { Progress } from "./panel.ts";
 
-/** The parts that have to be closed, in an order that lets each part finish its work with the others. */
-export interface Closing {
-  /** Closed in the first round, together with all others of that round. */
-  add(close: () => Promise<void>): void;
-  /** Closed when all of the first round are. */
-  addLast(close: () => Promise<void>): void;
-  /** Closes everything; one that fails does not keep the others from being closed. */
-  close(): Promise<void>;
-}
+type Close = () => Promise<void>;
+export type Closing = ReturnType<typeof closing>;
 
-export function closing(): Closing {
-  const first: (() => Promise<void>)[] = [];
-  const last: (() => Promise<void>)[] = [];
+/** The parts that have to be closed, in an order that lets each part finish its work with the others. */
+export function closing() {
+  const first: Close[] = [];
+  const last: Close[] = [];
   let result: Promise<void> | undefined;
   return {
-    add: (close) => void first.push(close),
-    addLast: (close) => void last.push(close),
+    add: (close: Close) => void first.push(close),
+    /** Closed when all others are. */
+    addLast: (close: Close) => void last.push(close),
+    /** One that fails does not keep the others from being closed. */
     close: () => {
       result ??= closeAll([first, last]);
       return result;
@@ -29,7 +25,7 @@ export function closing(): Closing {
   };
 }
 
-async function closeAll(rounds: (() => Promise<void>)[][]): Promise<void> {
+async function closeAll(rounds: Close[][]): Promise<void> {
   const failures: unknown[] = [];
   for (const round of rounds) {
     const results = await Promise.allSettled(round.map((close) => close()));
@@ -61,10 +57,7 @@ export async function startBackends(
       return process.env.DATABASE_URL;
     }
     return await progress.step("PostgreSQL", async () => {
-      const postgres = await startPostgres({
-        folder: join(local, apartByVersion("postgres")),
-        preferredPort: 5432,
-      });
+      const postgres = await startPostgres({ folder: join(local, apartByVersion("postgres")), preferredPort: 5432 });
       parts.addLast(() => postgres.stop());
       void watch("PostgreSQL", postgres.process.exited);
       return postgres.url;

@@ -4,16 +4,8 @@ import { SignJWT } from "jose";
 export const DEVELOPMENT_ISSUER = "herald-development";
 export const DEVELOPMENT_AUDIENCE = "herald";
 
-export interface TokenClaims {
-  organizationId: string;
-  permissions: string[];
-  entitlements: string[];
-  subscription: string;
-  modules: string[];
-}
-
 /** The claims of a user who may do everything. */
-export const FULL_ACCESS: Omit<TokenClaims, "organizationId"> = {
+export const FULL_ACCESS = {
   permissions: ["integrations.view", "integrations.manage"],
   entitlements: ["integrations"],
   subscription: "active",
@@ -26,13 +18,12 @@ export const DEMO_ORGANIZATION = "demo-organization";
 /** The default life of a token. */
 export const DEFAULT_LIFE = "30d";
 
-/**
- * Mints a token as an identity provider would, for development.
- *
- * @param life how long it is valid, such as "1h", "30m" or "7d"
- */
-export async function developmentToken(jwtSecret: string, claims: TokenClaims, life = DEFAULT_LIFE): Promise<string> {
-  const { organizationId, ...access } = claims;
+/** Mints a token as an identity provider would, for development. `life` is how long it is valid, such as "1h", "30m" or "7d". */
+export async function developmentToken(
+  jwtSecret: string,
+  { organizationId, ...access }: typeof FULL_ACCESS & { organizationId: string },
+  life = DEFAULT_LIFE,
+): Promise<string> {
   return await new SignJWT({ organization_id: organizationId, ...access })
     .setProtectedHeader({ alg: "HS256" })
     .setSubject("developer")

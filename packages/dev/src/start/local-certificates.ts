@@ -7,13 +7,7 @@ import { type KeyPair, makeAuthority, openAuthority } from "../certificates/auth
 import { type DemoReceiver, startDemoReceiver } from "../demo-receiver/demo-receiver.ts";
 import { freePort } from "../stack/ports.ts";
 
-/**
- * The certificates of a local stack. The authority is made once, so that a tool has to learn to trust it only once. Only
- * this stack trusts it.
- *
- * @param extraFile a PEM file of further roots to trust
- * @throws where that file cannot be read
- */
+/** The certificates of a local stack. The authority is made once, so that a tool has to learn to trust it only once. Only this stack trusts it. */
 export async function localCertificates(folder: string, extraFile?: string) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   /** The local authority alone, for curl and the like. */

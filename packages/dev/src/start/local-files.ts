@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealingKeys, readSecretKeys } from "@herald/common/security/sealing-keys";
+import { localFolder } from "../stack/folders.ts";
 
 /** The facts that `pnpm start` writes into a file for scripts, once everything is ready. */
 export interface RunInfo {
@@ -22,43 +23,35 @@ export interface RunInfo {
   settings: Record<string, string>;
 }
 
-function runFile(local: string): string {
-  return join(local, "run.json");
-}
+const runFile = () => join(localFolder(), "run.json");
 
 /** Appears whole or not at all: scripts wait for the file and read it at once. */
-export function writeRunFile(local: string, info: RunInfo): void {
-  const file = runFile(local);
+export function writeRunFile(info: RunInfo): void {
+  const file = runFile();
   const draft = `${file}.draft`;
   writeFileSync(draft, `${JSON.stringify(info, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, file);
 }
 
-export function removeRunFile(local: string): void {
-  rmSync(runFile(local), { force: true });
+export function removeRunFile(): void {
+  rmSync(runFile(), { force: true });
 }
 
-/**
- * The Herald that runs now, for commands that use it.
- *
- * @throws where nothing runs, saying how to start it
- */
-export function readRunFile(local: string): RunInfo {
-  const file = runFile(local);
+/** The Herald that runs now, for commands that use it. @throws where nothing runs, saying how to start it */
+export function readRunFile(): RunInfo {
+  const file = runFile();
   if (!existsSync(file)) throw new Error(`Herald does not run here: there is no ${file}. Start it with "pnpm start".`);
   return JSON.parse(readFileSync(file, "utf8")) as RunInfo;
 }
 
-/** The secrets of this checkout. They are made once, since stored signing secrets are sealed to them. */
-export interface LocalSecrets {
-  /** The setting SECRET_KEYS. */
+/** The settings SECRET_KEYS and AUTH_JWT_SECRET. */
+interface LocalSecrets {
   secretKeys: string;
-  /** The setting AUTH_JWT_SECRET. */
   jwtSecret: string;
 }
 
 /**
- * Reads the secrets of a local stack, or makes them. Only the owner can read the file.
+ * Reads the secrets of a local stack. They are made once, since stored signing secrets are sealed to them. Only the owner can read the file.
  *
  * @throws where the file is there and can't be used, an earlier version's for example: what the database holds is sealed to its keys
  */

@@ -50,12 +50,8 @@ function pnpmCommand(): string {
 export function panel(info: RunInfo, authorityFile: string, receiverControlUrl: string): string {
   const pnpm = pnpmCommand();
   const api = `${info.apiUrl}/api/organization/integration-operations`;
-  const endpoint = JSON.stringify({
-    name: "Demo receiver",
-    url: info.receiverUrl,
-    enabled: true,
-    events: ["WorkItemCompleted"],
-  });
+  const { receiverUrl: url } = info;
+  const endpoint = JSON.stringify({ name: "Demo receiver", url, enabled: true, events: ["WorkItemCompleted"] });
   return `
 Herald is ready.
 
@@ -84,11 +80,7 @@ A token with other rights: ${pnpm} run token --help. Scripts find all this in .l
 const SHOWN_LEVELS: ReadonlySet<unknown> = new Set(["warn", "error"]);
 const NOT_FACTS: ReadonlySet<string> = new Set(["timestamp", "level", "service", "message"]);
 
-/**
- * A service's log line as a person at the terminal wants it: warnings and errors, short. The log files hold everything.
- *
- * @returns undefined for what is not worth showing
- */
+/** A service's log line as a person at the terminal wants it: warnings and errors, short; undefined for others. The log files hold everything. */
 export function forTheTerminal(service: string, line: string): string | undefined {
   const entry = parse(line);
   // Not a log line of Herald: a crash during the start, or a warning of Node. It is always shown.

@@ -60,7 +60,7 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false) {
     publisher: {},
     dispatcher: { SECRET_KEYS },
   };
-  const specs: ServiceSpec[] = [];
+  const specs = [];
   for (const [index, name] of SERVICES.entries()) {
     const metricsPort = await freePort(FIRST_OPERATIONS_PORT);
     specs.push({
@@ -73,7 +73,8 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false) {
         OPERATIONS_PORT: `${metricsPort}`,
       },
       metricsUrl: `http://${HOST}:${metricsPort}`,
-      ...(inspect && { inspectPort: FIRST_INSPECT_PORT + index }),
+      /** Where a debugger can attach. */
+      inspectPort: inspect ? FIRST_INSPECT_PORT + index : undefined,
     });
   }
   return {
@@ -86,27 +87,13 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false) {
   };
 }
 
-interface ServiceSpec {
-  name: string;
-  /** The built entry point. */
-  main: string;
-  env: NodeJS.ProcessEnv;
-  /** Where its /readyz is. */
-  metricsUrl: string;
-  /** Where a debugger can attach; none if absent. */
-  inspectPort?: number;
-}
+type ServiceSpec = Awaited<ReturnType<typeof serviceSpecs>>["specs"][number];
 
 const READY_TIMEOUT_MS = 60_000;
 /** A service takes 20 s at most to finish what is in flight. */
 const STOP_GRACE_MS = 25_000;
 
-/**
- * Starts a service and waits until it is ready.
- *
- * @param print called with its warnings, for the person at the terminal; the log in `logFolder` has everything
- * @throws with its last lines, if it does not become ready
- */
+/** Starts a service and waits until it is ready. Its warnings are printed for the person at the terminal; the log in `logFolder` has everything. */
 export async function startService(spec: ServiceSpec, logFolder: string, print: (text: string) => void) {
   if (!existsSync(spec.main)) throw new Error(`${spec.name} is not built: there is no ${spec.main}. Run "pnpm build".`);
   mkdirSync(logFolder, { recursive: true });

@@ -19,16 +19,12 @@ export interface StartOptions {
   inspect?: boolean;
 }
 
-/**
- * Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the three services, the demo receiver.
- *
- * @throws where a part does not start; nothing is left running then
- */
+/** Starts PostgreSQL, RabbitMQ, the three services and the demo receiver. @throws where a part does not start; nothing is left running then */
 export async function startHerald(options: StartOptions) {
   const local = localFolder();
   const parts = closing();
   const stop = async () => {
-    removeRunFile(local);
+    removeRunFile();
     await parts.close();
   };
   try {
@@ -41,7 +37,7 @@ export async function startHerald(options: StartOptions) {
 
 async function startParts(local: string, parts: Closing, options: StartOptions) {
   const { progress, print, signal } = options;
-  removeRunFile(local);
+  removeRunFile();
   const secrets = localSecrets(local);
   const secretKeys = process.env.SECRET_KEYS || secrets.secretKeys;
   const sealingKey = process.env.SECRET_SEALING_KEY || sealingKeyOf(secretKeys);
@@ -83,9 +79,8 @@ async function startParts(local: string, parts: Closing, options: StartOptions) 
     metricsUrls,
     settings,
   };
-  writeRunFile(local, info);
+  writeRunFile(info);
   return {
-    /** The text to show to a person. */
     panel: panel(info, certificates.authorityFile, receiver.controlUrl),
     /** Resolves with the reason when a part has ended for good. */
     broken: Promise.race([ended, ...services.map((service) => service.ended)]),

@@ -70,13 +70,8 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     });
     const endpoints = await createEndpoints(environment, tenants, ports, receivers);
     await collectNotices(servers.amqpUrls(), names(namespace).noticesExchange, NOTICES_QUEUE);
-    await ask.emitter({
-      type: "connect",
-      url: environment.amqpUrlOver("emitter>rabbitmq"),
-      namespace,
-      seed,
-      tenants: [...tenants],
-    });
+    const url = environment.amqpUrlOver("emitter>rabbitmq");
+    await ask.emitter({ type: "connect", url, namespace, seed, tenants: [...tenants] });
 
     progress(`${rate} events/s for ${seconds} s`);
     await ask.receivers({ type: "begin" });
@@ -126,11 +121,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
       leftInQueues: await countMessages(servers.amqpUrls(), [...eventQueues, rejectedQueue]),
-      settings: {
-        attemptTimeoutMs: times.attemptTimeoutMs,
-        maxAttempts: MAX_ATTEMPTS,
-        disableAfter: DISABLE_AFTER,
-      },
+      settings: { attemptTimeoutMs: times.attemptTimeoutMs, maxAttempts: MAX_ATTEMPTS, disableAfter: DISABLE_AFTER },
     };
     return { verdict: reconcile(history), history, quietAfterMs };
   } finally {

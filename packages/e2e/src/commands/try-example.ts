@@ -8,11 +8,7 @@ import { tryEmitter } from "../examples/try-emitter.ts";
 /** Only this trial uses it: Base64 like a real one, which a wrong verifier would decode. */
 const EXAMPLE_SECRET = "mT1y+Zq0v9u4m2l8J7hF3kD5sA6pW1xC0eR9tYbNvQs=";
 
-/**
- * Starts a receiver, which listens on PORT and verifies with WEBHOOK_SECRET, and tries it by the table of `herald-listen check`.
- *
- * @throws where a check fails
- */
+/** Starts a receiver, which listens on PORT and verifies with WEBHOOK_SECRET, and tries it by `herald-listen check`. @throws where a check fails */
 async function tryReceiver([program = "", ...args]: readonly string[]): Promise<void> {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), WEBHOOK_SECRET: EXAMPLE_SECRET };

@@ -8,17 +8,9 @@ import { startProxy } from "@herald/dev/harness/link";
 import { routingKey } from "@herald/emitter";
 import { type Channel, connect, type GetMessage, type Options } from "amqplib";
 
-/** An emitter of the examples that runs. */
-interface RunningEmitter {
-  /** Has it emit that a work item was completed. Resolves with what it says of it. One at a time. */
-  emit(workItemId: string): Promise<string>;
-  /** Ends its input. Resolves with its exit code. */
-  end(): Promise<number | null>;
-  /** Ends it at once, if it still runs. */
-  kill(): Promise<void>;
-}
+type RunningEmitter = ReturnType<typeof startEmitter>;
 
-function startEmitter([program = "", ...args]: readonly string[], settings: Record<string, string>): RunningEmitter {
+function startEmitter([program = "", ...args]: readonly string[], settings: Record<string, string>) {
   const child = spawn(program, args, { env: { ...process.env, ...settings } });
   let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;
   let errors = "";
@@ -43,16 +35,19 @@ function startEmitter([program = "", ...args]: readonly string[], settings: Reco
     return code;
   });
   return {
-    emit: (workItemId) =>
-      new Promise((resolve, reject) => {
+    /** Has it emit that a work item was completed. Resolves with what it says of it. One at a time. */
+    emit: (workItemId: string) =>
+      new Promise<string>((resolve, reject) => {
         if (failure) return reject(failure);
         waiting = { resolve, reject };
         child.stdin.write(`${workItemId}\n`);
       }),
+    /** Ends its input. Resolves with its exit code. */
     end: () => {
       child.stdin.end();
       return ended;
     },
+    /** Ends it at once, if it still runs. */
     kill: async () => {
       child.kill("SIGKILL");
       await ended;
@@ -73,17 +68,12 @@ const EMITTED = /^emitted [0-9a-f-]{36}$/;
 /** For what must succeed: long enough for a machine that is ten times slower. */
 const PATIENT = { TIMEOUT_SECONDS: "120" };
 
-/**
- * Tries all that an emitter has to do.
- *
- * @throws where it does something wrong
- */
+/** Tries all that an emitter has to do. @throws where it does something wrong */
 export async function tryEmitter(command: readonly string[], brokerUrl: string): Promise<void> {
   const started: RunningEmitter[] = [];
   const start: Trial["start"] = (settings) => {
     // Java reads its environment in the locale's encoding.
-    const environment = { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings };
-    const emitter = startEmitter(command, environment);
+    const emitter = startEmitter(command, { ORGANIZATION_ID, LC_ALL: "C.UTF-8", ...PATIENT, ...settings });
     started.push(emitter);
     return emitter;
   };

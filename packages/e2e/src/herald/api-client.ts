@@ -12,28 +12,10 @@ import { developmentToken, FULL_ACCESS } from "@herald/dev/start/development-tok
 import { JWT_SECRET } from "./settings.ts";
 
 /** The management API as one organization's admin uses it; each call throws on any status but success. */
-export interface ApiClient {
-  organizationId: string;
-  list(): Promise<WebhookEndpointSummary[]>;
-  /** GETs a path below `/webhooks`. */
-  read<T>(path: string): Promise<T>;
-  /** The endpoint of the list with this id. */
-  get(id: string): Promise<WebhookEndpointSummary>;
-  create(request: Partial<SaveWebhookRequest> & { url: string }): Promise<SaveWebhookResponse>;
-  /** Changes these fields of the endpoint as it stands now. */
-  edit(id: string, changes: Partial<SaveWebhookRequest>): Promise<SaveWebhookResponse>;
-  /** Deletes the endpoint as it stands now. */
-  delete(id: string): Promise<void>;
-  deliver(id: string, eventType: string, payloadJson: string): Promise<WebhookDeliverySummary>;
-  /** Searches for events, by the query parameters of a search. */
-  find(query: string): Promise<EventPage>;
-  /** One event with its body, and what became of it at each endpoint. */
-  event(key: string): Promise<EventDetails>;
-  /** Any other call: `path` is what follows `/webhooks`. */
-  call<T>(method: string, path: string, body?: object): Promise<T>;
-}
+export type ApiClient = Awaited<ReturnType<typeof apiClient>>;
 
 interface ApiClientOptions {
+  /** Repeats what is answered with 503, as an integration does, until `timeoutMs` are over. */
   untilAvailable?: boolean;
   timeoutMs?: number;
   /** How long its token is good for; an API whose clock is days behind takes none that ends more than 31 days from its now. */
@@ -50,18 +32,16 @@ export async function adminToken(organizationId: string, validFor = "30d"): Prom
   return await developmentToken(JWT_SECRET, { organizationId, ...FULL_ACCESS }, validFor);
 }
 
-/**
- * @param apiUrl where the management API listens, without a path; asked for each call where it may move
- * @param options `untilAvailable` repeats what is answered with 503, as an integration does, until `timeoutMs` are over
- */
+/** A client of the management API at this URL without a path, which is asked for with each call where it may move. */
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
   { untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor, headers }: ApiClientOptions = {},
-): Promise<ApiClient> {
+) {
   const token = await adminToken(organizationId, tokenFor);
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
 
+  /** Any call: `path` is what follows `/webhooks`. */
   const call = <T>(method: string, path: string, body?: object) => send<T>(method, `/webhooks${path}`, body);
 
   async function send<T>(method: string, path: string, body?: object): Promise<T> {
@@ -115,19 +95,24 @@ export async function apiClient(
 
   return {
     organizationId,
-    list: () => call("GET", ""),
-    read: (path) => call("GET", path),
+    list: () => call<WebhookEndpointSummary[]>("GET", ""),
+    read: <T>(path: string) => call<T>("GET", path),
     get,
-    create: (request) =>
-      call("POST", "", { name: "Receiver", enabled: true, events: ["WorkItemCompleted"], version: null, ...request }),
-    async edit(id, changes) {
-      const { name, url, enabled, events, version } = await get(id);
-      return await call("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });
+    create(request: Partial<SaveWebhookRequest> & { url: string }) {
+      const defaults = { name: "Receiver", enabled: true, events: ["WorkItemCompleted"], version: null };
+      return call<SaveWebhookResponse>("POST", "", { ...defaults, ...request });
     },
-    delete: async (id) => call("DELETE", `/${id}`, { version: (await get(id)).version }),
-    deliver: (id, eventType, payloadJson) => call("POST", `/${id}/deliver`, { eventType, payloadJson }),
-    find: (query) => send("GET", `/events?${query}`),
-    event: (key) => send("GET", `/events/${key}`),
+    async edit(id: string, changes: Partial<SaveWebhookRequest>) {
+      const { name, url, enabled, events, version } = await get(id);
+      return await call<SaveWebhookResponse>("PUT", `/${id}`, { name, url, enabled, events, version, ...changes });
+    },
+    delete: async (id: string) => call<void>("DELETE", `/${id}`, { version: (await get(id)).version }),
+    deliver: (id: string, eventType: string, payloadJson: string) =>
+      call<WebhookDeliverySummary>("POST", `/${id}/deliver`, { eventType, payloadJson }),
+    /** Searches for events, by the query parameters of a search. */
+    find: (query: string) => send<EventPage>("GET", `/events?${query}`),
+    /** One event with its body, and what became of it at each endpoint. */
+    event: (key: string) => send<EventDetails>("GET", `/events/${key}`),
     call,
   };
 }

@@ -25,17 +25,7 @@ export interface HeraldOptions {
 }
 
 /** The three services in the process of a test, so that it can steer their clock. */
-export interface Herald {
-  /** Where the management API is, without a path. */
-  apiUrl: string;
-  /** These start one more of a service, which ends by its own `stop`, or with the others. */
-  startDispatcher(): Promise<Service>;
-  startPublisher(): Promise<Service>;
-  startApi(settings?: Record<string, string>, tuning?: HeraldTuning): Promise<Service & { apiUrl: string }>;
-  /** Ends what was started one by one, and leaves what {@link startHerald} started. */
-  stopAdditional(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Herald = Awaited<ReturnType<typeof startHerald>>;
 
 /** Short intervals for tasks that run once a second or less often, so that tests do not wait. `newOwnerMs` is 0, since no dispatcher takes over a shard here. */
 export const SHORT_INTERVALS: HeraldTuning = {
@@ -45,7 +35,7 @@ export const SHORT_INTERVALS: HeraldTuning = {
   noticeIntervalMs: 50,
 };
 
-export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}): Promise<Herald> {
+export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}) {
   const environment = { ...heraldSettings(servers), ...options.settings };
   const settingsOf = (service: keyof BrokerUrls) => ({
     ...environment,
@@ -97,10 +87,13 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   }
   const permanent = new Set(running);
   return {
+    /** Without a path. */
     apiUrl,
+    // These start one more of a service, which ends by its own `stop`, or with the others.
     startDispatcher: () => start(startDispatcher(settingsOf("dispatcher"), parts)),
     startPublisher: () => start(startPublisher(settingsOf("publisher"), parts)),
     startApi,
+    /** Ends what was started one by one, and leaves what {@link startHerald} started. */
     stopAdditional: () => stop([...running].filter((service) => !permanent.has(service))),
     stop: () => stop([...running]),
   };

@@ -9,25 +9,8 @@ import type { HeraldTuning } from "./in-process.ts";
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
 
-/** All three in one process. */
-type AsOne = "serve";
-
 /** A service as a process of its own, as it runs in production. */
-export interface ServiceProcess {
-  readonly process: RunningProcess;
-  /** Where /healthz, /readyz and /metrics are. */
-  readonly operationsUrl: string;
-  /** Its public port; only the management API has one, and serve. */
-  readonly port: number;
-  /** Resolves when it is ready for work. @throws when it ends before that, or takes too long */
-  ready(): Promise<void>;
-  /** Sets its machine's clock, a moment later, where it was started with `clockAheadMs`. */
-  setClock(aheadMs: number): void;
-  /** `kill -9`. */
-  kill(): Promise<void>;
-  /** As an orchestrator does it: SIGTERM, and SIGKILL after 30 s. */
-  stop(): Promise<void>;
-}
+export type ServiceProcess = Awaited<ReturnType<typeof startServiceProcess>>;
 
 export interface ServiceProcessOptions {
   /** Called with every line that it writes. */
@@ -47,16 +30,12 @@ export interface ServiceProcessOptions {
 /** Enough for a machine that is ten times slower than an ordinary one. */
 const READY_TIMEOUT_MS = 120_000;
 
-/**
- * Starts a built service and resolves when it is ready for work, unless `untilReady` is false.
- *
- * @throws when it ends before that, with its last lines
- */
+/** Starts a built service, or all three in one process. @throws when it ends before it is ready, with its last lines */
 export async function startServiceProcess(
-  name: ServiceName | AsOne,
+  name: ServiceName | "serve",
   settings: Record<string, string>,
   options: ServiceProcessOptions = {},
-): Promise<ServiceProcess> {
+) {
   const { onLine, folder = projectFolder(), nodeArgs = [], clockAheadMs, tuning, untilReady: waits = true } = options;
   const clock = clockAheadMs === undefined ? undefined : await wrongClock(clockAheadMs);
   const [main, ...args] = entryOf(name, folder, tuning);
@@ -69,8 +48,8 @@ export async function startServiceProcess(
       PATH: process.env.PATH,
       ...settings,
       ...clock?.settings,
-      PORT: String(port),
-      OPERATIONS_PORT: String(metricsPort),
+      PORT: `${port}`,
+      OPERATIONS_PORT: `${metricsPort}`,
     },
     ...(onLine && { onLine }),
   });
@@ -84,17 +63,23 @@ export async function startServiceProcess(
   }
   return {
     process: child,
+    /** Where /healthz, /readyz and /metrics are. */
     operationsUrl,
+    /** Its public port; only the management API has one, and serve. */
     port,
+    /** Resolves when it is ready for work. @throws when it ends before that, or takes too long */
     ready: () => untilReady(child, operationsUrl),
-    setClock(aheadMs) {
+    /** Sets its machine's clock, a moment later, where it was started with `clockAheadMs`. */
+    setClock(aheadMs: number) {
       if (!clock) throw new Error(`${child.name} goes by this machine's clock.`);
       clock.set(aheadMs);
     },
+    /** `kill -9`. */
     kill: async () => {
       process.kill(child.pid, "SIGKILL");
       await child.exited;
     },
+    /** As an orchestrator does it: SIGTERM, and SIGKILL after 30 s. */
     stop: () => child.stop(30_000),
   };
 }
@@ -104,7 +89,7 @@ function untilReady(child: RunningProcess, url: string): Promise<void> {
 }
 
 /** The built file that runs a service, and its arguments. */
-function entryOf(name: ServiceName | AsOne, folder: string, tuning?: HeraldTuning): [string, ...string[]] {
+function entryOf(name: ServiceName | "serve", folder: string, tuning?: HeraldTuning): [string, ...string[]] {
   if (name === "serve") return [join(folder, "packages", "cli", "dist", "main.js"), name];
   if (tuning) {
     return [join(folder, "packages", "e2e", "dist", "herald", "tuned-service.js"), name, JSON.stringify(tuning)];

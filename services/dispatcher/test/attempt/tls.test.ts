@@ -104,7 +104,7 @@ test.each<[string, (from: Issuers) => Promise<TlsOptions>, string, string?]>([
   [
     "for a name that its authority may not give",
     async ({ trusted }) => {
-      const bounded = await trusted.issueAuthority("Bounded", { permits: "other.test" });
+      const bounded = await trusted.issueAuthority("Bounded", "other.test");
       const { cert, key } = await bounded.issue({ names });
       return { cert: `${cert}\n${bounded.cert}`, key };
     },

@@ -97,18 +97,12 @@ export async function startAdmin(options: AdminOptions) {
   }
 
   async function deliver(client: ApiClient, { id, number }: AdminEndpoint): Promise<void> {
-    const payload = JSON.stringify(
-      { manual: true, number, at: new Date().toISOString(), text: "naïve 🚀 </script>" },
-      null,
-      1,
-    );
+    const sent = { manual: true, number, at: new Date().toISOString(), text: "naïve 🚀 </script>" };
+    const payload = JSON.stringify(sent, null, 1);
     const summary = await call(() => client.deliver(id, "WorkItemCompleted", payload));
     if (!summary) return;
-    manual.push({
-      deliveryId: summary.id,
-      endpointId: id,
-      bodyHash: createHash("sha256").update(payload).digest("base64"),
-    });
+    const bodyHash = createHash("sha256").update(payload).digest("base64");
+    manual.push({ deliveryId: summary.id, endpointId: id, bodyHash });
   }
 
   const looking = endpoints.map(lookAfter);

@@ -10,12 +10,7 @@ import type { SupervisedService } from "./supervisor.ts";
 
 type Pause = (durationMs: number) => Promise<void>;
 
-type Victims = Pick<
-  ChaosEnvironment<FragileServers>,
-  "services" | "links" | "servers" | "nameServer" | "newAuthority"
-> & {
-  pause: Pause;
-};
+type Victims = ChaosEnvironment<FragileServers> & { pause: Pause };
 
 const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
 
@@ -70,6 +65,7 @@ const LARGE_TEXT_BYTES = 255 * 1024;
 function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Victims, load: LoadFaults) {
   const { servers, nameServer, pause } = victims;
   const meanwhile = () => pause(durationMs);
+  const hold = (...statements: string[]) => holdTransaction(servers, statements, durationMs, pause);
   return {
     kill: () => serviceOf(target, victims).kill(durationMs),
     "crash-loop": () => crashAgainAndAgain(serviceOf(target, victims), durationMs, pause),
@@ -104,10 +100,11 @@ function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Vic
     "rabbitmq-killed": () => servers.killRabbitmq(durationMs),
     "postgres-crashed": () => servers.crashPostgres(durationMs),
     "memory-alarm": () => servers.alarmMemory(durationMs),
-    "row-lock": () => lockRows(servers, target, durationMs, pause),
-    "table-lock": () =>
-      holdTransaction(servers, ["begin", `lock table ${target} in access exclusive mode`], durationMs, pause),
-    "long-transaction": () => keepTransactionOpen(servers, durationMs, pause),
+    // As a psql with a forgotten commit does.
+    "row-lock": () => hold("begin", `select 1 from ${target} where ${ROWS[target]} for update`),
+    "table-lock": () => hold("begin", `lock table ${target} in access exclusive mode`),
+    // Keeps a snapshot, as a dump or a report does: what dies until its end stays in the tables and their indexes.
+    "long-transaction": () => hold("begin isolation level repeatable read", "select count(*) from webhook_endpoint"),
     async "resolver-dead"() {
       await nameServer.die();
       await load.forgetConnections(meanwhile);
@@ -161,18 +158,6 @@ const ROWS: Readonly<Record<string, string>> = {
   due: "delivery_id in (select delivery_id from due order by due_at limit 5)",
   business_event: "true order by received_at desc limit 5",
 };
-
-/** Holds rows of a table, as a psql with a forgotten commit does. */
-function lockRows(servers: Servers, table: string, durationMs: number, pause: Pause): Promise<void> {
-  const lock = `select 1 from ${table} where ${ROWS[table]} for update`;
-  return holdTransaction(servers, ["begin", lock], durationMs, pause);
-}
-
-/** Keeps a snapshot, as a dump or a report does: what dies until its end stays in the tables and their indexes. */
-function keepTransactionOpen(servers: Servers, durationMs: number, pause: Pause): Promise<void> {
-  const begin = "begin isolation level repeatable read";
-  return holdTransaction(servers, [begin, "select count(*) from webhook_endpoint"], durationMs, pause);
-}
 
 /** Holds a transaction open over a direct connection, through no link. If PostgreSQL ends, it begins again until the time is over. */
 async function holdTransaction(servers: Servers, statements: string[], durationMs: number, pause: Pause) {

@@ -3,39 +3,17 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
-import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { makeAuthority } from "@herald/dev/certificates/authority";
 import { type Link, startLink } from "@herald/dev/harness/link";
-import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
-import { type ServiceProcess, startServiceProcess } from "../../herald/processes.ts";
+import { nameServer } from "@herald/dev/harness/name-server";
+import { startServiceProcess } from "../../herald/processes.ts";
 import { heraldSettings } from "../../herald/settings.ts";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import { CHAOS_TUNING, type ChaosTimes, chaosSettings, type Servers, type ServersOptions } from "./servers.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
-/** A whole Herald, two of each service, every connection through a proxy of its own. */
-export interface ChaosEnvironment<S extends Servers = Servers> {
-  folder: string;
-  namespace: string;
-  servers: S;
-  /** By their labels: `dispatcher-1>postgres`. */
-  links: ReadonlyMap<string, Link>;
-  services: ReadonlyMap<ServiceLabel, SupervisedService>;
-  /** Starts one more of them, or all three in one process, beside those; it is the caller's to end. */
-  startBeside(name: "dispatcher" | "serve"): Promise<ServiceProcess>;
-  /** Says where every receiver is, to the dispatchers. */
-  nameServer: NameServer;
-  receiverCertificate: KeyPair;
-  /** Adds an authority to the file of those that receivers' certificates may come from; returns a certificate of it. The one before it stays for a time. */
-  newAuthority(): Promise<KeyPair>;
-  ownEnds: History["ownEnds"];
-  standstills: History["standstills"];
-  /** The broker's URL for a client that connects over this link. */
-  amqpUrlOver(link: string): string;
-  /** One of the management APIs, another one each time. */
-  apiUrl(): string;
-  close(options: { keepFolder: boolean }): Promise<void>;
-}
+export type ChaosEnvironment<S extends Servers = Servers> = Awaited<ReturnType<typeof openEnvironment<S>>>;
 
 export interface EnvironmentOptions<S extends Servers> {
   startServers: (options: ServersOptions) => Promise<S>;
@@ -48,7 +26,8 @@ export interface EnvironmentOptions<S extends Servers> {
 
 const NAMESPACE = "herald";
 
-export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>): Promise<ChaosEnvironment<S>> {
+/** A whole Herald, two of each service, every connection through a proxy of its own. */
+export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>) {
   const { times, disposable, pause, progress } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
   const logFolder = join(folder, "log");
@@ -71,6 +50,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     await writeFile(caFile, authority.cert);
     const certificate = () => authority.issue({ names: ["*.receiver.test"] });
 
+    /** By their labels: `dispatcher-1>postgres`. */
     const links = new Map<string, Link>();
     for (const label of LINKS) {
       const link = await startLink(label.endsWith(">postgres") ? () => [servers.databaseUrl()] : servers.amqpUrls);
@@ -81,6 +61,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       url.port = String(links.get(link)?.port);
       return url;
     };
+    /** The broker's URL for a client that connects over this link. */
     const amqpUrlOver = (link: string) => {
       const url = throughLink(new URL((servers.amqpUrls()[0] as URL).href), link);
       url.searchParams.set("heartbeat", String(times.heartbeatSeconds));
@@ -135,7 +116,8 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       servers,
       links,
       services,
-      async startBeside(name) {
+      /** Starts one more of them, or all three in one process, beside those; it is the caller's to end. */
+      async startBeside(name: "dispatcher" | "serve") {
         const log = createWriteStream(join(logFolder, `${name}-beside-${beside++}.log`));
         const service = await startServiceProcess(name, settingsOf("dispatcher-1"), {
           tuning: CHAOS_TUNING,
@@ -145,8 +127,10 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
         closers.push(service.stop);
         return service;
       },
+      /** Says where every receiver is, to the dispatchers. */
       nameServer: names,
       receiverCertificate: await certificate(),
+      /** Adds an authority to the file of those that receivers' certificates may come from; returns a certificate of it. The one before it stays for a time. */
       async newAuthority() {
         const before = authority.cert;
         // By its name alone OpenSSL could not tell it from the one before: these certificates have no identifiers of keys.
@@ -159,6 +143,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       ownEnds,
       standstills,
       amqpUrlOver,
+      /** One of the management APIs, another one each time. */
       apiUrl() {
         const service = services.get(asked++ % 2 === 0 ? "management-api-1" : "management-api-2");
         return `http://127.0.0.1:${service?.current().port}`;

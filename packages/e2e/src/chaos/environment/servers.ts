@@ -65,11 +65,7 @@ export interface Servers {
   close(): Promise<void>;
 }
 
-/**
- * Starts servers one after the other. Where one does not start, those before it are stopped.
- *
- * @param start tells how each of them is stopped as soon as it runs; the last one is stopped first
- */
+/** Starts servers one after the other. Each says how it is stopped as soon as it runs. Where one does not start, those before it are stopped, the last one first. */
 export async function startInTurn<Started extends Omit<Servers, "close">>(
   start: (stopWith: (stop: () => Promise<unknown>) => void) => Promise<Started>,
 ): Promise<Started & Pick<Servers, "close">> {
@@ -89,11 +85,7 @@ export type FragileServers = Awaited<ReturnType<typeof startServers>>;
 
 const COPY = "herald_copy";
 
-/**
- * Starts a PostgreSQL and a RabbitMQ of one's own, to be treated badly.
- *
- * @throws where no RabbitMQ is installed or can be: only a node of one's own can be killed
- */
+/** Starts a PostgreSQL and a RabbitMQ of one's own, to be treated badly. @throws where no RabbitMQ can be had: only a node of one's own can be killed */
 export async function startServers({ folder, disposable, pause }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   const postgresOptions = { folder: join(folder, "postgres"), disposable };

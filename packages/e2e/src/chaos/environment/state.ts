@@ -3,16 +3,12 @@ import type { Notice } from "@herald/contracts";
 import { type Channel, connect } from "amqplib";
 import type { StoredDelivery } from "../verdict/history.ts";
 
-export interface Progress {
-  finished: number;
-  unfinished: number;
-  /** Notices that the product has not got yet: those that a publisher held when it was killed come after a minute. */
-  notices: number;
-}
-
-/** How many deliveries have come to their end, and what is still to be done. */
-export async function progressOf(prisma: PrismaClient): Promise<Progress> {
-  const [row] = await prisma.$queryRaw<Progress[]>`
+/**
+ * How many deliveries have come to their end, and what is still to be done. Notices are those that the product has not got yet: what a publisher held
+ * when it was killed comes after a minute.
+ */
+export async function progressOf(prisma: PrismaClient) {
+  const [row] = await prisma.$queryRaw<Record<"finished" | "unfinished" | "notices", number>[]>`
     select
       (count(*) filter (where state <> 'pending'))::int as "finished",
       (count(*) filter (where state = 'pending') + (select count(*) from due))::int as "unfinished",

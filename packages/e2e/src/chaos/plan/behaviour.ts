@@ -27,12 +27,7 @@ const REFUSES_LATE_AFTER_MS = 1_000;
 const REFUSALS = [400, 401, 404, 409, 410, 422, 429, 500, 502, 503, 504] as const;
 const REDIRECTS = [301, 302, 303, 307, 308] as const;
 
-/**
- * Decides by seed, endpoint, delivery and its nth request, so that a run's receivers do the same again.
- *
- * @param isOut whether the receiver is in one of its outages
- * @param isSlow whether the crowd is slow
- */
+/** Decides by seed, endpoint, delivery and its nth request, so that a run's receivers do the same again. Those that are out are in an outage. */
 export function planBehaviour(
   seed: number,
   { endpoint, character, isOut, isSlow }: { endpoint: number; character: Character; isOut: boolean; isSlow: boolean },

@@ -12,10 +12,7 @@ import { inEnvironment, type Scenario } from "./scenario.ts";
 async function startReplicatedServers({ folder, disposable }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   return await startInTurn(async (stopWith) => {
-    const { primary, standby } = await startPostgresPair({
-      folder: join(folder, "postgres"),
-      disposable,
-    });
+    const { primary, standby } = await startPostgresPair({ folder: join(folder, "postgres"), disposable });
     stopWith(() => primary.remove());
     // Before its primary: without that one's end it would look for another one.
     stopWith(() => standby.remove());
@@ -59,12 +56,7 @@ export const postgresFailoverScenario: Scenario = (options) =>
     async function disturb(): Promise<InjectedFault[]> {
       await pause((seconds * 1_000) / 2);
       progress("Killing PostgreSQL's primary");
-      const failover: InjectedFault = {
-        kind: "postgres-failed-over",
-        target: "postgres",
-        from: Date.now(),
-        until: 0,
-      };
+      const failover = { kind: "postgres-failed-over", target: "postgres", from: Date.now(), until: 0 };
       await servers.killPrimary();
       // Its processes outlive it for a moment. Of a machine that is gone nothing more is heard.
       for (const [label, link] of links) if (label.endsWith(">postgres")) link.cut();
