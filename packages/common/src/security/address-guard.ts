@@ -22,10 +22,7 @@ export class BlockedAddressError extends Error {
   }
 }
 
-/**
- * Addresses of a name that are tried. A name server may answer with thousands, of other people's machines: one attempt would open a connection to
- * each.
- */
+/** Addresses of a name that are tried. A name server may answer with thousands, of other people's machines: one attempt would open a connection to each. */
 export const MOST_ADDRESSES = 8;
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;

@@ -6,10 +6,7 @@ export interface Explanation {
   remedy: string;
 }
 
-/**
- * How to recognize an error by its code, call and words; what it means, and what to do. `{...}` is filled in by `explain`. The first
- * matching row wins.
- */
+/** How to recognize an error by its code, call and words; what it means, and what to do. `{...}` is filled in by `explain`. The first matching row wins. */
 export type Row = readonly [error: RegExp, what: string, remedy: string];
 
 /** A server that Herald connects to, in the words of its operator. */

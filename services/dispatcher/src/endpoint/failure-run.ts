@@ -50,6 +50,4 @@ export function endOf({ startedAt, durationMs }: { startedAt: Date; durationMs: 
   return new Date(startedAt.getTime() + durationMs);
 }
 
-function later(one: Date | null, other: Date): Date {
-  return one !== null && one > other ? one : other;
-}
+const later = (one: Date | null, other: Date): Date => (one !== null && one > other ? one : other);

@@ -149,6 +149,4 @@ export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyTo
 }
 
 /** Text as it stands in HTML, within an attribute too. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

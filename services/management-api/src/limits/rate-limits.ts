@@ -61,6 +61,4 @@ export function rateLimits(perMinute: Record<Allowance, number>, processes: () =
   };
 }
 
-function secondsOf(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1_000));
-}
+const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000));

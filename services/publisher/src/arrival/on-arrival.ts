@@ -43,9 +43,7 @@ export function createOnArrival({ clock, handOver }: { clock: Clock; handOver: (
   }
 
   return {
-    /**
-     * Hands events over to all of their endpoints, and returns them; the others have to be stored first. An event without an endpoint can wait too.
-     */
+    /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. An event without an endpoint can wait too. */
     handOver(events: readonly IncomingEvent[]): Set<IncomingEvent> {
       if (!mayBegin()) return new Set();
       const made = new Map<IncomingEvent, NewDelivery[]>();

@@ -183,10 +183,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   };
 }
 
-/**
- * Hands over deliveries with their events. If there are too many, or an event was stored before with another body, only says which endpoints have
- * work.
- */
+/** Hands over deliveries with their events. If there are too many, or an event was stored before with another body, only says which endpoints have work. */
 function forOwners(
   { madeCount, deliveries, endpoints, repeated }: Row,
   events: readonly IncomingEvent[],

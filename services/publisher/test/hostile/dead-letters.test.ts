@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { CAME_TOO_OFTEN, declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import type { Service } from "@herald/common/service/run-service";
+import type { RejectedEvent } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
-import type { RejectedEvent } from "@herald/contracts";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
 import { KEPT_OF_ORGANIZATION } from "../../src/inbox/rejections.ts";

@@ -201,6 +201,4 @@ function Sample({ type: { name, sample } }: { type: EventTypeInfo }) {
   );
 }
 
-function sentence(clause: string): string {
-  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
-}
+const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
