@@ -74,7 +74,7 @@ export const memoryRow: Row = {
     }
 
     return {
-      conditions: `${NAMES.map((name) => `${limits[name]} MiB for the ${SERVICES[name]}`).join(", ")}, half of it for V8's heap; ${ENDPOINTS} endpoints; PostgreSQL says nothing for ${STALL_MS / 1_000} s, and large bodies are answered after ${ANSWER_AFTER_MS} ms, more or less a half; ${seconds} s`,
+      conditions: `${NAMES.map((name) => `${limits[name]} MiB for the ${SERVICES[name]}`).join(", ")}; ${ENDPOINTS} endpoints; PostgreSQL says nothing for ${STALL_MS / 1_000} s, and large bodies are answered after ${ANSWER_AFTER_MS} ms, more or less a half; ${seconds} s`,
       async round() {
         await traffic.reset();
         const measured: Record<string, number> = {};

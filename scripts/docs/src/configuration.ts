@@ -81,7 +81,7 @@ A setting that is marked **alike** must have the same value in all processes tha
 authorities the content, and report a difference by the log, \`herald doctor\` and the alert \`HeraldProcessesDiffer\`.
 
 \`MEMORY_MIB\` bounds a process's events, bodies, attempts and connections ([memory.ts](../packages/common/src/service/memory.ts)).
-Half of it bounds V8's heap (\`--max-old-space-size\`), and a 32nd, at least 8 MiB, is the room for new objects (\`--max-semi-space-size\`).
+Half of it, a third in a publisher, bounds V8's heap (\`--max-old-space-size\`), a 32nd, at least 8 MiB, is for new objects (\`--max-semi-space-size\`).
 Node's own arguments, or \`NODE_OPTIONS\`, take precedence if they give the first of the two.
 The allocator of glibc gets \`MALLOC_ARENA_MAX=2\` and \`MALLOC_TRIM_THRESHOLD_=131072\`, unless the environment has them.
 

@@ -106,14 +106,14 @@ export const NO_OBJECT_IS_MADE_OLD = "--no-allocation-site-pretenuring";
 const ALLOCATOR = { MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 /**
- * Bounds V8's heap by MEMORY_MIB. V8 takes such bounds only from Node's arguments, so this process becomes the same program once more, with them:
+ * Gives V8's heap a part of MEMORY_MIB. V8 takes such bounds only from Node's arguments, so this process becomes the same program once more, with them:
  * its id, its standard streams and its environment stay; {@link ALLOCATOR} is added. Only the entry of a program calls it, and before it loads a
  * service.
  *
  * It does nothing if the arguments are there already, if Node can't replace a process (before 22.15), or if the settings are wrong: the service
  * reports these itself.
  */
-export function boundHeap(): void {
+export function boundHeap(partOfMemory = PART_OF_MEMORY): void {
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ""].some((text) =>
     text.includes("--max-old-space-size"),
   );
@@ -126,7 +126,7 @@ export function boundHeap(): void {
     return;
   }
   const bounds = [
-    `--max-old-space-size=${Math.floor((bytes * PART_OF_MEMORY) / MIB)}`,
+    `--max-old-space-size=${Math.floor((bytes * partOfMemory) / MIB)}`,
     `--max-semi-space-size=${Math.max(LEAST_OF_NEW_OBJECTS_MIB, Math.floor((bytes * PART_OF_NEW_OBJECTS) / MIB))}`,
     NO_OBJECT_IS_MADE_OLD,
   ];

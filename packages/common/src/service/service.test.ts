@@ -45,7 +45,7 @@ const program = join(folder, "program.mjs");
 writeFileSync(
   program,
   `import { boundHeap } from ${JSON.stringify(new URL("memory.ts", import.meta.url).href)};
-boundHeap();
+boundHeap(...JSON.parse(process.env.PART ?? "[]"));
 console.log(JSON.stringify({ flags: process.execArgv, words: process.argv.slice(2), home: process.env.HOME, arenas: process.env.MALLOC_ARENA_MAX }));`,
 );
 
@@ -69,10 +69,11 @@ function run(environment: Record<string, string>, flags: string[] = []) {
 }
 
 test.each([
-  ["176", "88", "8"],
-  ["512", "256", "16"],
-])("a service's heap takes half of MEMORY_MIB (%s), however the service is started", (memory, old, semi) => {
-  expect(run({ HOME: "/a b", MEMORY_MIB: memory })).toEqual({
+  ["176", "88", "8", {}],
+  ["512", "256", "16", {}],
+  ["176", "58", "8", { PART: "[0.33333]" }],
+])("a service's heap takes its part of MEMORY_MIB (%s), however the service is started", (memory, old, semi, part) => {
+  expect(run({ HOME: "/a b", MEMORY_MIB: memory, ...part })).toEqual({
     flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`, "--no-allocation-site-pretenuring"],
     words: ["serve", "two words"],
     home: "/a b",
