@@ -1,6 +1,6 @@
 import { isDataError } from "@herald/common/database/errors";
+import { untilAnswered } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
-import { untilAnswered } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Basics } from "../basics.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
