@@ -19,7 +19,7 @@ import { authorOf, listChanges, readTrail } from "./endpoints/changes.ts";
 import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
-import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/save-endpoint.ts";
+import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/write-endpoint.ts";
 import { eventTypesOf } from "./events/event-requests.ts";
 import { findEvents, readEvent } from "./events/find-events.ts";
 import type { ApiRequest, Handlers, Parts } from "./parts.ts";
