@@ -1,4 +1,4 @@
-import type { Author } from "@herald/common/database/update-endpoint";
+import type { Author } from "@herald/common/database/trail";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type {
   AllDeliveriesQuery,
