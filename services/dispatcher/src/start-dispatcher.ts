@@ -1,9 +1,13 @@
 import type { Environment } from "@herald/common/config/read-config";
+import { isDataError } from "@herald/common/database/errors";
+import { untilAnswered } from "@herald/common/database/queries";
+import { batcher } from "@herald/common/runtime/batcher";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf, haveOtherKey } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { startFailureLog } from "./attempt/failure-log.ts";
 import { createMakeAttempt } from "./attempt/make-attempt.ts";
+import type { Basics } from "./basics.ts";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
 import { createMetrics, exportUnstored } from "./metrics.ts";
 import { createOutage } from "./outage/outage.ts";
@@ -11,7 +15,7 @@ import { watchStandstill } from "./outage/standstill.ts";
 import { createManualDeliveries } from "./owner/manual-deliveries.ts";
 import { consumeMessages } from "./owner/messages.ts";
 import { createOwner } from "./owner/owner.ts";
-import { createReadBacklog, reader } from "./owner/read-backlog.ts";
+import { createReadBacklog } from "./owner/read-backlog.ts";
 import { startSweep } from "./owner/sweep.ts";
 import { createHealthQueue } from "./settle/health-queue.ts";
 import { createQuarantine } from "./settle/quarantine.ts";
@@ -122,4 +126,14 @@ export async function startDispatcher(
       await service.close();
     },
   };
+}
+
+/** Reads single items, up to `maxItems` of them with one statement. While PostgreSQL is out of reach, it waits. */
+function reader<Item, Result>(
+  parts: Basics,
+  { words, maxItems }: { words: string; maxItems: number },
+  statement: (items: readonly Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  const read = (items: readonly Item[]) => untilAnswered(parts, words, () => statement(items), isDataError);
+  return batcher(read, { maxItems, maxRunning: 2 });
 }

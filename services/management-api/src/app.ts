@@ -9,12 +9,13 @@ import type { Registry } from "@herald/common/telemetry/metrics";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import { apiSchemas } from "@herald/contracts/schemas";
 import express, { type Express } from "express";
+import { v7 } from "uuid";
 import { administrationRoutes } from "./administration/page.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf, type ManagementApiConfig } from "./config.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
-import { createHandlers, idSource } from "./handlers.ts";
+import { createHandlers } from "./handlers.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";
 import { apiRouter } from "./http/router.ts";
@@ -117,4 +118,13 @@ export function createApp(parts: AppParts): Express {
   });
   app.use(errorHandler({ log, signInUrl: config.SIGN_IN_URL }));
   return app;
+}
+
+/** Makes UUIDv7 ids in the order of the calls: by the clock, and by a counter within a millisecond. */
+function idSource(clock: Clock): () => string {
+  let sequence = 0;
+  return () => {
+    sequence = (sequence + 1) % 2 ** 32;
+    return v7({ msecs: clock.now().getTime(), seq: sequence });
+  };
 }

@@ -1,6 +1,5 @@
-import type { Author } from "@herald/common/database/update-endpoint";
+import type { Author } from "@herald/common/database/trail";
 import { toDeliverySummary } from "@herald/common/history/summary";
-import type { Clock } from "@herald/common/runtime/clock";
 import type {
   AllDeliveriesQuery,
   Catalogue,
@@ -13,7 +12,6 @@ import type {
   SaveWebhookRequest,
   StartResendRequest,
 } from "@herald/contracts";
-import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import { deliverManually, readDelivered } from "./deliveries/deliver-manually.ts";
 import { listDeliveries, readDelivery, readHistory } from "./deliveries/history.ts";
@@ -21,7 +19,7 @@ import { authorOf, listChanges, readTrail } from "./endpoints/changes.ts";
 import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
-import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/save-endpoint.ts";
+import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/write-endpoint.ts";
 import { eventTypesOf } from "./events/event-requests.ts";
 import { findEvents, readEvent } from "./events/find-events.ts";
 import type { ApiRequest, Handlers, Parts } from "./parts.ts";
@@ -121,13 +119,4 @@ async function doOnce({ queries }: Parts, request: ApiRequest, { work, again }: 
 
 function keyOf({ params, organizationId }: ApiRequest): EndpointKey {
   return { id: params.id ?? "", organizationId };
-}
-
-/** Makes UUIDv7 ids in the order of the calls: by the clock, and by a counter within a millisecond. */
-export function idSource(clock: Clock): () => string {
-  let sequence = 0;
-  return () => {
-    sequence = (sequence + 1) % 2 ** 32;
-    return v7({ msecs: clock.now().getTime(), seq: sequence });
-  };
 }

@@ -1,6 +1,6 @@
 import { deliveryId, firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
-import { deliveriesAtEndpoints, findDelivery } from "@herald/common/history/sql/delivery-columns";
+import { deliveriesAtEndpoints, findDelivery } from "@herald/common/history/sql/deliveries";
 import { eventKeys, readEvents, undeliveredEvents } from "@herald/common/history/sql/events";
 import { failedAttempts } from "@herald/common/history/sql/failed-attempts";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";

@@ -6,7 +6,7 @@ import {
   migrationsFault,
   migrationsFolder,
   readMigrations,
-} from "@herald/common/database/migrations-folder";
+} from "@herald/common/database/migrations";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";

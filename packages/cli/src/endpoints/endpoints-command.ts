@@ -1,6 +1,7 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
-import { catchUpAgainAt, OPERATOR, updateEndpoint } from "@herald/common/database/update-endpoint";
+import { OPERATOR } from "@herald/common/database/trail";
+import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { isUuid } from "@herald/contracts";
 import { action, type Command, JSON_OPTION, oneOf, onlyWord, type RunContext, timeOf, UsageError } from "../command.ts";
 import { withDatabase } from "../connections.ts";

@@ -1,5 +1,5 @@
 import { Client, openSession } from "@herald/common/database/client";
-import { migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
+import { migrationsFolder, readMigrations } from "@herald/common/database/migrations";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { beforeAll, describe, expect, test } from "@jest/globals";

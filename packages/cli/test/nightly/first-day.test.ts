@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { migrationsFolder } from "@herald/common/database/migrations-folder";
+import { migrationsFolder } from "@herald/common/database/migrations";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { eventually } from "@herald/dev/harness/eventually";
 import { startLink } from "@herald/dev/harness/link";

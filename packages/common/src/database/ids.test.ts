@@ -1,8 +1,7 @@
 import { isUuid } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { byDay, onDaysOf } from "./days.ts";
-import { deliveryId, eventKey, firstIdAt, lastIdAt, noticeId, timeOf } from "./ids.ts";
-import { changeId } from "./update-endpoint.ts";
+import { changeId, deliveryId, eventKey, firstIdAt, lastIdAt, noticeId, timeOf } from "./ids.ts";
 
 const ORGANIZATION = "Zoë's organization";
 const EVENT = "0c5d3c5e-9f0e-4a64-9d3b-2b9f7d1e6a11";

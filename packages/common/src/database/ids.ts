@@ -62,3 +62,12 @@ export function noticeId(now: Date): string {
   made = (made + 1) % 0x1000;
   return `${firstIdAt(now).slice(0, 14)}7${made.toString(16).padStart(3, "0")}${randomUUID().slice(18)}`;
 }
+
+/**
+ * The id of a change: the time, the revision that it made, and chance. So a trail is in the order of its ids. Manual deliveries and
+ * resends, whose ids begin with their time too, come after a change of the same millisecond.
+ */
+export function changeId(now: Date, revision: bigint): string {
+  const digits = BigInt.asUintN(28, revision).toString(16).padStart(7, "0");
+  return `${firstIdAt(now).slice(0, 14)}0${digits.slice(0, 3)}-${digits.slice(3)}-${randomUUID().slice(24)}`;
+}

@@ -3,7 +3,7 @@ import type { Explanation } from "../security/connection-fault.ts";
 import { addressOf, Client, preparesStatements } from "./client.ts";
 import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
 import { DATABASE_INFO, type DatabaseInfo, ownershipFault, unfitFault } from "./database-info.ts";
-import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
+import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations.ts";
 import { grantRights } from "./rights.ts";
 
 export interface MigrationResult {

@@ -1,5 +1,7 @@
 import pg from "pg";
-import { isPlanOutdated, isSerializationFailure } from "./errors.ts";
+import { retry } from "../runtime/repeat.ts";
+import type { Log } from "../telemetry/log.ts";
+import { isDataError, isPlanOutdated, isSerializationFailure, isTooMuch, withRemedy } from "./errors.ts";
 import { Prisma } from "./generated/client.ts";
 import { textOf } from "./parameters.ts";
 import type { StatementFailures } from "./statement-failures.ts";
@@ -34,6 +36,20 @@ async function inTries<T>(run: () => Promise<T>): Promise<T> {
       if (!(isSerializationFailure(error) || isPlanOutdated(error)) || tries === MAX_TRIES) throw error;
     }
   }
+}
+
+/** Runs a statement until PostgreSQL answers. Logs these words once while it waits. @throws an error that another try can't mend */
+export function untilAnswered<T>(
+  { log, signal }: { log: Log; signal: AbortSignal },
+  words: string,
+  statement: () => Promise<T>,
+  isFinal = (error: unknown) => isDataError(error) || isTooMuch(error),
+): Promise<T> {
+  return retry(statement, {
+    shouldRetry: (error) => !isFinal(error),
+    onFirstFailure: (error) => log.error(withRemedy(words, error), { error }),
+    signal,
+  });
 }
 
 function statementOf(strings: TemplateStringsArray, given: unknown[], statementName: (text: string) => string) {

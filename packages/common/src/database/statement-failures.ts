@@ -1,6 +1,4 @@
-import { retry } from "../runtime/repeat.ts";
-import type { Log } from "../telemetry/log.ts";
-import { isConflict, isDataError, isTooMuch, withRemedy } from "./errors.ts";
+import { isConflict, isDataError, isTooMuch } from "./errors.ts";
 
 export type StatementFailures = ReturnType<typeof statementFailures>;
 
@@ -83,18 +81,4 @@ export function statementFailures(monotonicMs = () => performance.now()) {
       return Math.max(0, ...failed, ...stalled) / 1_000;
     },
   };
-}
-
-/** Runs a statement until PostgreSQL answers. Logs these words once while it waits. @throws an error that another try can't mend */
-export function untilAnswered<T>(
-  { log, signal }: { log: Log; signal: AbortSignal },
-  words: string,
-  statement: () => Promise<T>,
-  isFinal = (error: unknown) => isDataError(error) || isTooMuch(error),
-): Promise<T> {
-  return retry(statement, {
-    shouldRetry: (error) => !isFinal(error),
-    onFirstFailure: (error) => log.error(withRemedy(words, error), { error }),
-    signal,
-  });
 }

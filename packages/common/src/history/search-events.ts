@@ -1,7 +1,7 @@
 import type { EndpointDelivery, EventDetails, EventListItem, UndeliveredEvent } from "@herald/contracts";
 import { idsFrom } from "../database/ids.ts";
 import type { Reads } from "../database/queries.ts";
-import { type AtEndpoint, deliveriesAtEndpoints, findDelivery } from "./sql/delivery-columns.ts";
+import { type AtEndpoint, deliveriesAtEndpoints, findDelivery } from "./sql/deliveries.ts";
 import { type EventKeysQuery, type EventRow, eventKeys, readEvents, undeliveredEvents } from "./sql/events.ts";
 import { entityTypeOf, toListItem, toUtc } from "./summary.ts";
 import { cutPart, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";

@@ -6,7 +6,7 @@ import type { Side } from "../broker/topology.ts";
 import type { serviceSettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
-import { assertMigrated } from "../database/migrations-folder.ts";
+import { assertMigrated } from "../database/migrations.ts";
 import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
 import { STALLED_MS } from "../database/statement-failures.ts";
 import type { Clock } from "../runtime/clock.ts";

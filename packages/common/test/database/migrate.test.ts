@@ -8,7 +8,7 @@ import { withSchemaEngine } from "@herald/dev/harness/schema-engine";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder, readMigrations } from "../../src/database/migrations-folder.ts";
+import { migrationsFolder, readMigrations } from "../../src/database/migrations.ts";
 
 type Database = ReturnType<typeof useDatabase>;
 

@@ -5,7 +5,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { deliveryId, eventKey } from "../../src/database/ids.ts";
-import { migrationsFolder } from "../../src/database/migrations-folder.ts";
+import { migrationsFolder } from "../../src/database/migrations.ts";
 
 const migrated = useDatabase({ partitioned: false });
 const fromSchema = useDatabase({ migrated: false });

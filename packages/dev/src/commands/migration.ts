@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { migrationsFolder } from "@herald/common/database/migrations-folder";
+import { migrationsFolder } from "@herald/common/database/migrations";
 import { diffSchemas } from "../harness/schema-engine.ts";
 import { localFolder } from "../stack/folders.ts";
 import { startPostgres } from "../stack/postgres.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { applyDefaults, type DefaultsOptions, databaseDefaults } from "@herald/common/database/database-defaults";
 import { migrate } from "@herald/common/database/migrate";
-import { migrationsFolder } from "@herald/common/database/migrations-folder";
+import { migrationsFolder } from "@herald/common/database/migrations";
 import type pg from "pg";
 import { withClient } from "../stack/postgres.ts";
 

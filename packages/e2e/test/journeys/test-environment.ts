@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { outcome } from "@herald/common/history/sql/delivery-columns";
+import { outcome } from "@herald/common/history/sql/deliveries";
 import type { Outcome } from "@herald/contracts";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";

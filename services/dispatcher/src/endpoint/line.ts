@@ -102,8 +102,7 @@ export class Line {
    * read in its turn.
    */
   handOver(delivery: Delivery): HandedOver {
-    if (delivery.arrived === undefined) this.#memory.stored(delivery);
-    if (this.#memory.has(delivery)) return "known";
+    if (delivery.arrived ? this.#memory.has(delivery) : this.#memory.stored(delivery)) return "known";
     if (this.#ready.length >= MAX_READY || !this.#memory.hasRoomFor(delivery)) this.#isBehind = true;
     if (this.#isBehind) {
       this.wantMore();
@@ -111,13 +110,6 @@ export class Line {
     }
     this.add([delivery]);
     return "kept";
-  }
-
-  /** The event of a new delivery is stored now. Returns whether the delivery is in memory or in flight, or has ended lately. */
-  stored(deliveryId: string): boolean {
-    const attempt = { deliveryId, attempts: 0 };
-    this.#memory.stored(attempt);
-    return this.#memory.has(attempt);
   }
 
   /** Adds new deliveries at the end, whatever their number. */

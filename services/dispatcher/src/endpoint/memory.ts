@@ -32,17 +32,20 @@ export function createMemory(maxBytes: number, nowMs: () => number) {
     ended = new Map();
   }
 
+  function has({ deliveryId, attempts }: Attempt): boolean {
+    turn();
+    const last = current.get(deliveryId)?.attempts ?? ended.get(deliveryId) ?? endedBefore.get(deliveryId);
+    return last !== undefined && last >= attempts;
+  }
+
   return {
-    has({ deliveryId, attempts }: Attempt): boolean {
-      turn();
-      const last = current.get(deliveryId)?.attempts ?? ended.get(deliveryId) ?? endedBefore.get(deliveryId);
-      return last !== undefined && last >= attempts;
-    },
+    has,
     add: (delivery: Held) => void current.set(delivery.deliveryId, delivery),
-    /** The event is stored now, and with it the delivery: if it is in memory or in flight, it is an ordinary delivery from now on. */
-    stored({ deliveryId, attempts }: Attempt): void {
-      const delivery = current.get(deliveryId);
-      if (delivery?.attempts === attempts) delivery.arrived = undefined;
+    /** The event is stored now: its delivery, in memory or in flight, is ordinary from now on. Returns whether it is there, or has ended lately. */
+    stored(attempt: Attempt): boolean {
+      const delivery = current.get(attempt.deliveryId);
+      if (delivery?.attempts === attempt.attempts) delivery.arrived = undefined;
+      return has(attempt);
     },
     /** The attempt was not made, or must be made again: it may come once more. */
     forget,

@@ -144,7 +144,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       for (const { endpointId, organizationId, arrived } of work) {
         if (!mayServe(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
-        const lacking = arrived?.filter((deliveryId) => !endpoint.line.stored(deliveryId));
+        const lacking = arrived?.filter((deliveryId) => !memory.stored({ deliveryId, attempts: 0 }));
         if (lacking?.length === 0) continue;
         endpoint.line.wantMore();
         offered.add(endpoint);

@@ -1,6 +1,5 @@
-import { isDataError } from "@herald/common/database/errors";
+import { untilAnswered } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
-import { untilAnswered } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Basics } from "../basics.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
@@ -56,16 +55,4 @@ export function createReadBacklog(parts: Basics, perEndpoint: number): (demand: 
     },
     { maxItems: MAX_ENDPOINTS, maxRunning: 2 },
   );
-}
-
-/** Reads single items, up to `maxItems` of them with one statement. While PostgreSQL is out of reach, it waits. */
-export function reader<Item, Result>(
-  parts: Basics,
-  { words, maxItems }: { words: string; maxItems: number },
-  statement: (items: readonly Item[]) => Promise<readonly Result[]>,
-): (item: Item) => Promise<Result> {
-  return batcher<Item, Result>((items) => untilAnswered(parts, words, () => statement(items), isDataError), {
-    maxItems,
-    maxRunning: 2,
-  });
 }

@@ -1,8 +1,9 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
+import { untilAnswered } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
-import { STALLED_MS, untilAnswered } from "@herald/common/database/statement-failures";
+import { STALLED_MS } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Basics } from "../basics.ts";
 import { hasArrived, recordArrived } from "../sql/record-arrived.ts";

@@ -1,6 +1,6 @@
-import { noticeId } from "@herald/common/database/ids";
+import { changeId, noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
-import { changeId, settingsOf } from "@herald/common/database/update-endpoint";
+import { settingsOf } from "@herald/common/database/trail";
 import type { Health, HealthStep } from "./rows.ts";
 
 /** An endpoint's stored health, and whose it is; undefined if the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
-import type { Author } from "@herald/common/database/update-endpoint";
+import type { Author } from "@herald/common/database/trail";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { DeliverRequest, WebhookDeliverySummary } from "@herald/contracts";
 import { findEndpoint } from "../endpoints/find-endpoint.ts";

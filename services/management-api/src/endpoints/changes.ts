@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Reads } from "@herald/common/database/queries";
-import type { Author } from "@herald/common/database/update-endpoint";
+import type { Author } from "@herald/common/database/trail";
 import { toUtc } from "@herald/common/history/summary";
 import type {
   ChangedSettings,

@@ -1,4 +1,4 @@
-import { type Author, nameOf } from "@herald/common/database/update-endpoint";
+import { type Author, nameOf } from "@herald/common/database/trail";
 import { toUtc } from "@herald/common/history/summary";
 import type { Resend, ResendPage, ResendPreview, ResendQuery, StartResendRequest } from "@herald/contracts";
 import { periodOf } from "../deliveries/filter.ts";

@@ -1,6 +1,6 @@
-import { noticeId } from "@herald/common/database/ids";
+import { changeId, noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
-import { type Author, authorDetails, changeId, settingsOf } from "@herald/common/database/update-endpoint";
+import { type Author, authorDetails, settingsOf } from "@herald/common/database/trail";
 import type { EndpointKey } from "./endpoint-details.ts";
 
 /**

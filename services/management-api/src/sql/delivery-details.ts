@@ -1,6 +1,6 @@
 import { onDaysOf } from "@herald/common/database/days";
 import type { Queries, Reads } from "@herald/common/database/queries";
-import { historyColumns, summaryColumns } from "@herald/common/history/sql/delivery-columns";
+import { historyColumns, summaryColumns } from "@herald/common/history/sql/deliveries";
 import type { DeliveryRow, HistoryRow } from "@herald/common/history/summary";
 import { type DeliveryAttemptInfo, RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";

@@ -2,7 +2,7 @@ import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
-import { historyColumns, outcome } from "@herald/common/history/sql/delivery-columns";
+import { historyColumns, outcome } from "@herald/common/history/sql/deliveries";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { Outcome } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";

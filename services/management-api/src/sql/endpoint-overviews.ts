@@ -2,7 +2,7 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
-import { outcome, summaryObject } from "@herald/common/history/sql/delivery-columns";
+import { outcome, summaryObject } from "@herald/common/history/sql/deliveries";
 import type { DeliveryRow } from "@herald/common/history/summary";
 import { type EndpointOverview, type HourOfDeliveries, RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";

@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import { type Author, nameOf } from "@herald/common/database/update-endpoint";
+import { type Author, nameOf } from "@herald/common/database/trail";
 import type { EndpointKey } from "./endpoint-details.ts";
 
 /**

@@ -10,9 +10,8 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const FOLDERS = ["services/management-api/src", "packages/common/src/history", "packages/common/src/database"];
 
 const WITHOUT: Readonly<Record<string, string>> = {
-  "packages/common/src/database/migrations-folder.ts appliedMigrations": "the migrations are everybody's",
-  "packages/common/src/database/migrations-folder.ts assertMigrated":
-    "it reads PostgreSQL's own catalogue, at the start",
+  "packages/common/src/database/migrations.ts appliedMigrations": "the migrations are everybody's",
+  "packages/common/src/database/migrations.ts assertMigrated": "it reads PostgreSQL's own catalogue, at the start",
   "packages/common/src/history/sql/failed-attempts.ts failedAttempts":
     "it reads what an endpoint's own row names, which the caller has read by its organization",
   "packages/common/src/database/shards.ts ownerOf": "it reads who owns an endpoint's shard, which is no organization's",

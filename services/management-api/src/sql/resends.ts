@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries, Reads } from "@herald/common/database/queries";
-import type { Author } from "@herald/common/database/update-endpoint";
+import type { Author } from "@herald/common/database/trail";
 import type { Resend } from "@herald/contracts";
 
 type Unchanged = "id" | "state" | "stopReason" | "stoppedBy" | "total" | "sent" | "succeeded" | "failed";

@@ -1,6 +1,7 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
+import { untilAnswered } from "@herald/common/database/queries";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
-import { type StatementFailures, untilAnswered } from "@herald/common/database/statement-failures";
+import type { StatementFailures } from "@herald/common/database/statement-failures";
 import type { Basics } from "../basics.ts";
 import type { ForOwners, IncomingEvent } from "../sql/rows.ts";
 import {

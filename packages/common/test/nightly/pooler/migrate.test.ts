@@ -5,7 +5,7 @@ import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { startTestPooler, type TestPooler, useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { migrate } from "../../../src/database/migrate.ts";
-import { migrationsFolder, readMigrations } from "../../../src/database/migrations-folder.ts";
+import { migrationsFolder, readMigrations } from "../../../src/database/migrations.ts";
 
 // Ahead of the hook that drops the database: jest runs these in their order.
 let pooler: TestPooler | undefined;

@@ -1,7 +1,7 @@
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
-import { migrationsFolder } from "@herald/common/database/migrations-folder";
+import { migrationsFolder } from "@herald/common/database/migrations";
 import { withClient } from "@herald/dev/stack/postgres";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";

@@ -1,5 +1,7 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
-import { type Author, catchUpAgainAt, changeId, nameOf, updateEndpoint } from "@herald/common/database/update-endpoint";
+import { changeId } from "@herald/common/database/ids";
+import { type Author, nameOf } from "@herald/common/database/trail";
+import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { SealedHeaders } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
