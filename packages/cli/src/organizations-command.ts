@@ -1,16 +1,13 @@
-import { serviceSettings } from "@herald/common/config/common-settings";
-import { readConfig } from "@herald/common/config/read-config";
 import { Prisma } from "@herald/common/database/generated/client";
 import { oneRow, type Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import { catchUpAgainAt } from "@herald/common/database/update-endpoint";
+import { lastLookAt } from "@herald/common/database/update-endpoint";
 import type { Clock } from "@herald/common/runtime/clock";
 import { eraseEndpointPage } from "@herald/publisher/sql/erase-endpoint";
 import { action, type Command, onlyWord, positiveInteger } from "./command.ts";
 import { withDatabase } from "./connections.ts";
 import { counted, table } from "./output.ts";
 
-const { DATABASE_TIMEOUT_SECONDS } = serviceSettings;
 const COUNTED_AT_MOST = 100_000;
 
 const erase = action({
@@ -21,7 +18,6 @@ const erase = action({
   async run(values, context, words) {
     const organizationId = onlyWord(words, "the id of one organization");
     const pageSize = positiveInteger("--page-size", values["page-size"]);
-    const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
     return await withDatabase(context, async (queries, clock) => {
       if (!values.apply) {
         const found = Object.entries(await countRows(queries, organizationId));
@@ -30,8 +26,7 @@ const erase = action({
         context.stderr("These would be erased; --apply does it.\n");
         return {};
       }
-      const options = { organizationId, pageSize, ...config };
-      const erased = await eraseOrganization(queries, clock, options, (soFar) => {
+      const erased = await eraseOrganization(queries, clock, { organizationId, pageSize }, (soFar) => {
         const parts = Object.entries(soFar).map(([name, rows]) => `${rows} of ${name}`);
         context.progress(parts.join(", "));
       });
@@ -101,12 +96,11 @@ async function endpointsOf(queries: Queries, organizationId: string): Promise<st
 export async function eraseOrganization(
   queries: Queries,
   clock: Clock,
-  options: { organizationId: string; pageSize: number; DATABASE_TIMEOUT_SECONDS: number },
+  { organizationId, pageSize }: { organizationId: string; pageSize: number },
   onPage: (soFar: Partial<Erased>) => void = () => undefined,
 ): Promise<Partial<Erased>> {
-  const { organizationId } = options;
   const erased: Partial<Erased> = {};
-  const inPages = shrinkingPages({ max: options.pageSize });
+  const inPages = shrinkingPages({ max: pageSize });
 
   /** Repeats a statement until it erases nothing. */
   async function all(
@@ -123,8 +117,7 @@ export async function eraseOrganization(
 
   const endpointIds = await endpointsOf(queries, organizationId);
   await all("webhook_endpoint", async (size) => {
-    const until = catchUpAgainAt(clock.now(), options);
-    const rows = await deleteEndpoints(queries, organizationId, { size, until });
+    const rows = await deleteEndpoints(queries, organizationId, { size, until: lastLookAt(clock.now()) });
     return { rows, ended: rows === 0 };
   });
   for (const endpointId of endpointIds) {

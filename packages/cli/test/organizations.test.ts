@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { serviceSettings } from "@herald/common/config/common-settings";
 import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
@@ -128,9 +129,21 @@ test("herald organizations erase counts, and with --apply leaves nothing of the 
   expect((await run(leaving.organizationId)).stdout).not.toMatch(/ [1-9]\d*$/m);
 });
 
+test("the last look at an erased organization's endpoints is after the end of the longest statement that any process may run", async () => {
+  const now = db.database.clock.now().getTime();
+  await run(leaving.organizationId, "--apply");
+  const looks = await db.database.prisma.erasure.findMany({ where: { endpointId: { in: leaving.endpointIds } } });
+  expect(looks).toHaveLength(2);
+  const longestMs = serviceSettings.DATABASE_TIMEOUT_SECONDS.maximum * 1_000;
+  for (const { dueAt, until } of looks) {
+    expect(until.getTime()).toBeGreaterThan(now + longestMs);
+    expect(dueAt).toEqual(until);
+  }
+});
+
 test("an erasure that was interrupted after any page is finished by the next run", async () => {
   const { database } = db;
-  const options = { organizationId: leaving.organizationId, pageSize: 1, DATABASE_TIMEOUT_SECONDS: 30 };
+  const options = { organizationId: leaving.organizationId, pageSize: 1 };
   const erase = (onPage?: () => void) => eraseOrganization(database.queries, database.clock, options, onPage);
   for (let mostPages = 1, isOver = false; !isOver; mostPages++) {
     let pages = 0;

@@ -16,6 +16,7 @@ const ids = {
   misspelt: "d92e3431-3333-4333-8333-333333333333",
 };
 
+let radarId = "";
 beforeAll(async () => {
   const { prisma } = environment.db.database;
   const { organizationId } = environment.api;
@@ -23,6 +24,7 @@ beforeAll(async () => {
     insertEndpoint(prisma, { organizationId, name, events, createdAt: ago(20 * DAY_MS) });
   const billing = await webhook("Billing", ["WorkItemCompleted", "RiskCreated"]);
   const radar = await webhook("Radar", ["RiskCreated"]);
+  radarId = radar.id;
   const done = await insertEvent(prisma, organizationId, {
     ...{ id: ids.done, entityId: WORK_ITEM, occurredAt: ago(3 * DAY_MS) },
   });
@@ -117,6 +119,33 @@ test("on a phone a delivery has two lines and an event one, down to 320 px", asy
       );
       expect({ place, width, cut: place === "/events" ? cut : [] }).toEqual({ place, width, cut: [] });
     }
+  }
+});
+
+test("regression: what clears the filters is gone then, and leaves the focus at the first of them", async () => {
+  const page = await environment.signIn();
+  const bar = page.getByRole("search").last();
+  const outcome = bar.getByRole("radio", { name: "All", exact: true });
+  const event = bar.getByRole("combobox", { name: "Event" });
+  const filters = bar.getByRole("button", { name: "Filters" });
+  const missed = `/webhooks/${radarId}/never-got`;
+  for (const [width, place, pressed, first] of [
+    [1280, "/deliveries?outcome=exhausted&period=24h", "Clear", outcome],
+    [1280, "/events?period=24h", "Clear", event],
+    [1280, `${missed}?period=24h`, "Clear", event],
+    [360, "/deliveries?outcome=exhausted&period=24h", "Clear", outcome],
+    [360, "/events?period=24h", "Clear", filters],
+    [360, `${missed}?period=24h`, "Clear", filters],
+    [1280, "/deliveries?status=599", "Show all deliveries", outcome],
+    [360, "/events?id=ffffffff", "Show all events", filters],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(environment.pageUrl + place);
+    const clear = page.getByRole("main").getByText(pressed, { exact: true });
+    await clear.click();
+    await clear.waitFor({ state: "detached" });
+    const hasFocus = await first.evaluate((each) => each === document.activeElement);
+    expect({ width, place, hasFocus }).toEqual({ width, place, hasFocus: true });
   }
 });
 

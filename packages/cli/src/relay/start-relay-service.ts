@@ -24,17 +24,17 @@ export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLa
     });
   figure(
     "herald_outbox_waiting",
-    `Events that wait in the outbox; counted to ${COUNTED_AT_MOST}. Each of its relays exports the same.`,
+    `Events that wait in the outbox; counted to ${COUNTED_AT_MOST}. Each relay exports the same.`,
     ({ waiting }) => waiting,
   );
   figure(
     "herald_outbox_oldest_age_seconds",
-    "Age of the oldest waiting event in the outbox; 0 if none waits. Each of its relays exports the same.",
+    "Age of the oldest waiting event in the outbox; 0 if none waits. Each relay exports the same.",
     ({ oldestSeconds }) => oldestSeconds ?? 0,
   );
   figure(
     "herald_outbox_refused",
-    `Rows of the outbox that can't be sent, with the reason in their column refused; counted to ${COUNTED_AT_MOST}. Each of its relays exports the same.`,
+    `Rows of the outbox that can't be sent, with the reason in their column refused; counted to ${COUNTED_AT_MOST}. Each relay exports the same.`,
     ({ refused }) => refused,
   );
   return {

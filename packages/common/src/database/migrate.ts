@@ -3,7 +3,7 @@ import type { Explanation } from "../security/connection-fault.ts";
 import { addressOf, Client, preparesStatements } from "./client.ts";
 import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
 import { DATABASE_INFO, type DatabaseInfo, ownershipFault, unfitFault } from "./database-info.ts";
-import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations.ts";
+import { type Migration, migrationsFault, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations.ts";
 import { grantRights } from "./rights.ts";
 
 export interface MigrationResult {
@@ -167,20 +167,14 @@ async function findPending(
   for (const { name, finished, logs } of rows) {
     if (finished) continue;
     throw new Error(
-      `Migration ${name} failed or was cut off earlier${logs ? ` (${logs.trim()})` : ""}, and may have left a part of ` +
+      `Migration ${name} failed, or was cut off${logs ? ` (${logs.trim()})` : ""}, and may have left a part of ` +
         "itself. Undo that part by hand. Then have it applied again: update _prisma_migrations set rolled_back_at = now() " +
         `where migration_name = '${name}' and finished_at is null`,
     );
   }
-  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]));
-  for (const { name, checksum } of migrations) {
-    if ((applied.get(name) ?? checksum) === checksum) continue;
-    throw new Error(
-      `Migration ${name} was changed after it had been applied to this database. Restore its file, and write what is new ` +
-        "as a migration of its own.",
-    );
-  }
-  return { pending: migrations.filter(({ name }) => !applied.has(name)), isNew: applied.size === 0 };
+  const isApplied = ({ name }: Migration) => rows.some((row) => row.name === name);
+  assertNone(migrationsFault(migrations.filter(isApplied), rows));
+  return { pending: migrations.filter((each) => !isApplied(each)), isNew: rows.length === 0 };
 }
 
 /**

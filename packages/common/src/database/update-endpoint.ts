@@ -25,16 +25,16 @@ export interface EndpointUpdate {
   catchUpAgainAt: Date;
 }
 
-/** The pause after the end of the longest statement, before the second catch-up, which finds what that statement missed. */
-const CATCH_UP_MARGIN_MS = 30_000;
-
 /**
- * When the publisher catches up a new, resumed or newly subscribed endpoint for the second time. A fan-out that began before
- * the edit knows nothing of it, and may store its events after the first catch-up has passed them.
+ * When the publisher catches up a new, resumed or newly subscribed endpoint for the second time: half a minute after the end of the longest
+ * statement. A fan-out that began before the edit knows nothing of it, and may store its events after the first catch-up has passed them.
  */
 export function catchUpAgainAt(now: Date, config: { DATABASE_TIMEOUT_SECONDS: number }): Date {
-  return new Date(now.getTime() + config.DATABASE_TIMEOUT_SECONDS * 1_000 + CATCH_UP_MARGIN_MS);
+  return new Date(now.getTime() + config.DATABASE_TIMEOUT_SECONDS * 1_000 + 30_000);
 }
+
+/** When publishers look for the last time for deliveries of a deleted endpoint: a statement that has seen it may add some, for at most ten minutes (DATABASE_TIMEOUT_SECONDS). */
+export const lastLookAt = (now: Date): Date => new Date(now.getTime() + 15 * 60_000);
 
 /**
  * Changes an endpoint, for an admin's edit or an operator's command, and decides in the same statement what follows from how it was before (SPEC 3.1):

@@ -139,7 +139,7 @@ function calledOf({ service, name }: Process): string {
 export function exportDifferences(registry: Registry): Gauge {
   return new Gauge({
     name: "herald_settings_differ",
-    help: "Shared settings that have another value in this process than in another one.",
+    help: "Shared settings of which this process and another one have different values, or keys that do not fit: herald doctor names them.",
     registers: [registry],
   });
 }

@@ -115,10 +115,7 @@ function notSent(error: AttemptError): Exchange {
   return { answered: false, error, reached: false, secured: false };
 }
 
-/**
- * Of two attempts at a handshake, the failure whose words say more: the second one's if it came further. Otherwise the first one's, as it offered more; except
- * that an alert has a reason, and the end of a connection has none.
- */
+/** Of two attempts, the failure that says more: the second one's if it came further, or alone is an alert, which has a reason. Otherwise the first one's, with the likelier hello. */
 function moreTelling(first: Unanswered, second: Unanswered): Unanswered {
   if (second.again === "handshake broken") return isAlert(second.error) && !isAlert(first.error) ? second : first;
   return second.reached && (second.secured || second.error.code !== TIMED_OUT) ? second : first;

@@ -166,9 +166,6 @@ export async function editEndpoint(
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }
 
-/** A statement that has seen the endpoint may still add deliveries to it: longer than any may take (DATABASE_TIMEOUT_SECONDS). */
-const LATE_DELIVERIES_MS = 15 * 60_000;
-
 /**
  * Deletes an endpoint and its subscriptions at once, with its whole history (SPEC 3.1, 4.1.5): nothing of it can be read from
  * now on, and the publisher erases the rows. Receivers keep what they got, and an attempt under way may still arrive.
@@ -181,8 +178,7 @@ export async function deleteEndpoint(
   author: Author,
 ): Promise<void> {
   const now = clock.now();
-  const eraseUntil = new Date(now.getTime() + LATE_DELIVERIES_MS);
   const revision = parseVersion(version) ?? 0n;
-  if (!(await deleteEndpointRow(queries, key, { revision, author, now, eraseUntil }))) await refuseVersion(prisma, key);
+  if (!(await deleteEndpointRow(queries, key, { revision, author, now }))) await refuseVersion(prisma, key);
   await tellOwner({ kind: "changed", endpointId: key.id, organizationId: key.organizationId });
 }

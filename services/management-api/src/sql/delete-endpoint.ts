@@ -1,13 +1,13 @@
 import { changeId, noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { type Author, authorDetails, settingsOf } from "@herald/common/database/trail";
+import { lastLookAt } from "@herald/common/database/update-endpoint";
 import type { EndpointKey } from "./endpoint-details.ts";
 
 /**
  * Deletes an endpoint that is still in the revision which the client has read, ends its catch-up, requests the erasure of its history, and stores a notice and a change with the author. Its
  * deliveries are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
  * revision.
- * @param deletion at `eraseUntil` the publisher looks for the last time for what has to be erased
  *
  * Locks the endpoint and its row of `catch_up`. Walks webhook_endpoint_pkey and catch_up_pkey, and no delivery: it takes the
  * same time however long the history is.
@@ -15,7 +15,7 @@ import type { EndpointKey } from "./endpoint-details.ts";
 export async function deleteEndpointRow(
   queries: Queries,
   { id, organizationId }: EndpointKey,
-  { revision, author, now, eraseUntil }: { revision: bigint; author: Author; now: Date; eraseUntil: Date },
+  { revision, author, now, until = lastLookAt(now) }: { revision: bigint; author: Author; now: Date; until?: Date },
 ): Promise<boolean> {
   const count = await queries.$executeRaw`
     with deleted as (
@@ -39,6 +39,6 @@ export async function deleteEndpointRow(
       from deleted
     )
     insert into erasure (endpoint_id, due_at, until)
-    select id, ${now}::timestamptz, ${eraseUntil}::timestamptz from deleted`;
+    select id, ${now}::timestamptz, ${until}::timestamptz from deleted`;
   return count > 0;
 }

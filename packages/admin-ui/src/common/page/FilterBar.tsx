@@ -50,6 +50,10 @@ export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarPro
       return <Dropdown key={name} label={label} value={value} options={options} onChange={onChange} />;
     return kind === "text" ? <Text key={name} {...filter} label={label} value={value} onChange={onChange} /> : null;
   };
+  const clear = (): void => {
+    focusFirstFilter();
+    go(home, { replace: true });
+  };
   const others = names.filter((name) => FILTERS[name].kind !== "choices");
   return (
     <search className={classNames(shared.bar, shared.strip, css.filters)}>
@@ -60,13 +64,19 @@ export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarPro
       <div className={css.others}>
         {others.map(control)}
         {others.some((name) => filters[name]) ? (
-          <Button kind="quiet" icon="cross" onClick={() => go(home, { replace: true })}>
+          <Button kind="quiet" icon="cross" onClick={clear}>
             Clear
           </Button>
         ) : null}
       </div>
     </search>
   );
+}
+
+/** For a control that is gone when the filters are cleared: the focus would fall to the page's body. */
+export function focusFirstFilter(): void {
+  const controls = document.querySelectorAll<HTMLElement>("main search :is(input, select, button)");
+  [...controls].find((control) => control.checkVisibility())?.focus();
 }
 
 interface ControlProps {

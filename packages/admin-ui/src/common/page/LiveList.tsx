@@ -6,7 +6,7 @@ import { EmptyState, NotLoaded } from "../feedback/LoadError.tsx";
 import { RefreshProblem } from "../feedback/Notice.tsx";
 import { Button, ButtonLink } from "../form/Button.tsx";
 import shared from "../shared.module.css";
-import { FilterBar, type FilterBarProps } from "./FilterBar.tsx";
+import { FilterBar, type FilterBarProps, focusFirstFilter } from "./FilterBar.tsx";
 import css from "./page.module.css";
 
 export interface Paged {
@@ -50,7 +50,7 @@ export function NextPage({ query, count, what }: NextPageProps) {
 }
 
 interface Props {
-  query: Paged & { data: unknown; error: unknown };
+  query: Paged & { data: unknown; error: unknown; isPlaceholderData: boolean };
   count: number;
   /** Names the rows, as in "deliveries". */
   what: string;
@@ -79,7 +79,8 @@ export function useFilters(list: List): Filters {
 /** A list with a bar that narrows it, if there is anything to narrow. */
 export function FilteredList({ children, none, ...props }: Props & FilterBarProps) {
   const { query, count, filters } = props;
-  const narrowed = isNarrowed(filters);
+  // The rows of other filters, which stay until the next ones are there, say nothing about the list.
+  const narrowed = isNarrowed(filters) || query.isPlaceholderData;
   const isEmpty = query.data !== undefined && count === 0 && !query.hasNextPage && !narrowed;
   return (
     <>
@@ -96,7 +97,7 @@ export function NoMatch({ what, home, filters }: Record<"what" | "home" | "filte
     <EmptyState
       icon="search"
       title={`No ${what} match`}
-      action={<ButtonLink href={home}>{`Show all ${what}`}</ButtonLink>}
+      action={<ButtonLink href={home} onClick={focusFirstFilter}>{`Show all ${what}`}</ButtonLink>}
     >
       <p>Choose another {filters}.</p>
     </EmptyState>

@@ -95,7 +95,7 @@ export class Herald {
     const { revision } = await this.#row(endpoint);
     const now = this.#clock.now();
     const key = { id: this.#endpointId(endpoint), organizationId: this.#organizationId };
-    await deleteEndpointRow(this.#database.queries, key, { revision, author: OPERATOR, now, eraseUntil: now });
+    await deleteEndpointRow(this.#database.queries, key, { revision, author: OPERATOR, now, until: now });
   }
 
   /** The same event by as many publishers at once. */
