@@ -153,3 +153,26 @@ test("times say the moment, also in UTC, on hover and on focus, and Escape puts 
   await tabTo(page, "Succeeded, WorkItemCompleted, ");
   await utc.waitFor();
 });
+
+/** A scroll is told with the next frame, and what follows from it is drawn with the one after. */
+const frames = (page: Page): Promise<unknown> =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+test("regression: Tab brings each row below the window into view, and the page does not scroll it back", async () => {
+  const { endpoint } = await environment.api.create({ name: "Below", url: environment.receiver.url });
+  for (let count = 0; count < 4; count += 1) await environment.emit();
+  const page = await environment.signIn(`/webhooks/${endpoint.id}`, { viewport: { width: 1280, height: 480 } });
+  await eventually(async () => expect(await page.getByRole("link", { name: /^Succeeded/ }).count()).toBe(4));
+  await page.getByRole("radio", { name: "All" }).focus();
+  await tabTo(page, "Succeeded, WorkItemCompleted, ");
+  await page.keyboard.press("Shift+Tab");
+  const moveTo = (top: number): Promise<void> => page.evaluate((y) => scrollTo(0, y), top);
+  const scrolled = () => page.evaluate(() => scrollY);
+  for (let row = 0; row < 4; row += 1) {
+    await moveTo(0);
+    await frames(page);
+    await page.keyboard.press("Tab");
+    await frames(page);
+    expect([row, (await scrolled()) > 0]).toEqual([row, true]);
+  }
+});
