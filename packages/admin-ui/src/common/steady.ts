@@ -72,6 +72,7 @@ export function useSteadyPlace(element: RefObject<HTMLElement | null>, steady: b
     const page = document.getElementById("root");
     if (!steady || !place || !page) return;
     const { documentElement: root, body } = document;
+    const stop = new AbortController();
     const top = (): number => place.getBoundingClientRect().top;
     let wanted = top();
     let gapPx = 0;
@@ -94,7 +95,7 @@ export function useSteadyPlace(element: RefObject<HTMLElement | null>, steady: b
         scrollBy({ top: -scrolled, behavior: "instant" });
       }
     };
-    const scrolled = (): void => {
+    const measure = (): void => {
       wanted = top();
     };
     // Called at once when the page changes: in the next frame the pointer would be over something else.
@@ -103,11 +104,12 @@ export function useSteadyPlace(element: RefObject<HTMLElement | null>, steady: b
     // Called before drawing, for elements that change their size by themselves.
     const resized = new ResizeObserver(keep);
     resized.observe(page);
-    addEventListener("scroll", scrolled, { passive: true });
+    // Focus scrolls its element into view. The page may change before it is told of the scroll.
+    for (const type of ["scroll", "focusin"]) addEventListener(type, measure, { capture: true, signal: stop.signal });
     return () => {
       changed.disconnect();
       resized.disconnect();
-      removeEventListener("scroll", scrolled);
+      stop.abort();
       body.style.minHeight = "";
       place.style.marginBlockStart = "";
     };

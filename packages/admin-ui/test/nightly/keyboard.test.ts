@@ -1,6 +1,6 @@
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
@@ -136,20 +136,90 @@ test("regression: a day is typed part by part, and its field stays while it is n
   await first.waitFor({ state: "hidden" });
 });
 
+/** What says an exact moment. A row's link covers its time, and the row moves while parts of the page load. */
+const hintOf = (page: Page): Locator => page.getByText(/^\d.* · \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+async function pointAtTime(page: Page): Promise<void> {
+  await eventually(async () => {
+    const time = page.locator("[data-delivery] time").first();
+    await time.scrollIntoViewIfNeeded();
+    const box = await time.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 8);
+    await hintOf(page).waitFor({ timeout: 1_000 });
+  });
+}
+
+/** A scroll is told with the next frame, and what follows from it is drawn with the one after. */
+const frames = (page: Page): Promise<unknown> =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** After the page scrolled, the hint is still shown: within the window, right above or below the time of this row. */
+async function expectHintBeside(page: Page, row: number): Promise<void> {
+  await frames(page);
+  expect(await hintOf(page).count()).toBe(1);
+  const time = await page.locator("[data-delivery] time").nth(row).boundingBox();
+  const hint = await hintOf(page).boundingBox();
+  const height = page.viewportSize()?.height ?? 0;
+  if (!time || !hint) throw new Error("The time or its hint is not shown.");
+  const gap = Math.max(time.y - hint.y - hint.height, hint.y - time.y - time.height);
+  expect(gap).toBeCloseTo(6, 0);
+  expect(hint.x < time.x + time.width && hint.x + hint.width > time.x).toBe(true);
+  expect(hint.y >= 0 && hint.y + hint.height <= height).toBe(true);
+}
+
 test("times say the moment, also in UTC, on hover and on focus, and Escape puts that away", async () => {
   const { endpoint } = await environment.api.create({ name: "Hints", url: environment.receiver.url });
   await environment.emit();
   const page = await environment.signIn(`/webhooks/${endpoint.id}`);
-  const utc = page.getByText(/^\d.* · \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  // The row's link covers the time, so only the place can be pointed at. It moves while parts of the page load.
-  await eventually(async () => {
-    const box = await page.locator("[data-delivery] time").first().boundingBox();
-    await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 8);
-    await utc.waitFor({ timeout: 1_000 });
-  });
+  await pointAtTime(page);
   await page.keyboard.press("Escape");
-  await utc.waitFor({ state: "hidden" });
+  await hintOf(page).waitFor({ state: "hidden" });
   await page.getByRole("radio", { name: "All" }).focus();
   await tabTo(page, "Succeeded, WorkItemCompleted, ");
-  await utc.waitFor();
+  await hintOf(page).waitFor();
+});
+
+test("regression: the hint stays beside each row that Tab brings into view, and while one scrolls; Escape closes it", async () => {
+  const { endpoint } = await environment.api.create({ name: "Below", url: environment.receiver.url });
+  for (let count = 0; count < 4; count += 1) await environment.emit();
+  const page = await environment.signIn(`/webhooks/${endpoint.id}`, { viewport: { width: 1280, height: 480 } });
+  await eventually(async () => expect(await page.getByRole("link", { name: /^Succeeded/ }).count()).toBe(4));
+  await page.getByRole("radio", { name: "All" }).focus();
+  await tabTo(page, "Succeeded, WorkItemCompleted, ");
+  await page.keyboard.press("Shift+Tab");
+  const moveTo = (top: number): Promise<void> => page.evaluate((y) => scrollTo(0, y), top);
+  const scrolled = () => page.evaluate(() => scrollY);
+  for (let row = 0; row < 4; row += 1) {
+    await moveTo(0);
+    await frames(page);
+    await page.keyboard.press("Tab");
+    expect(await scrolled()).toBeGreaterThan(0);
+    await expectHintBeside(page, row);
+  }
+  await moveTo((await scrolled()) - 20);
+  await expectHintBeside(page, 3);
+  await page.keyboard.press("Escape");
+  await hintOf(page).waitFor({ state: "hidden" });
+  await moveTo(0);
+  expect(await hintOf(page).count()).toBe(0);
+});
+
+test("regression: the hint stays when something appears above its row, for the focus and the pointer, until the row is scrolled away", async () => {
+  const { endpoint } = await environment.api.create({ name: "Above", url: environment.receiver.url });
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${endpoint.id}`);
+  await page.getByRole("link", { name: /^Succeeded/ }).waitFor();
+  await page.getByRole("radio", { name: "All" }).focus();
+  await tabTo(page, "Succeeded, WorkItemCompleted, ");
+  environment.receiver.answerWith({ status: 500 });
+  await environment.emitRefused(1);
+  await page.getByRole("heading", { name: "1 of 5 failures in a row" }).waitFor();
+  await expectHintBeside(page, 0);
+  await page.getByRole("radio", { name: "All" }).focus();
+  await pointAtTime(page);
+  await environment.emitRefused(4);
+  await page.getByRole("heading", { name: "Disabled after five failures in a row" }).waitFor();
+  await expectHintBeside(page, 0);
+  await page.mouse.wheel(0, -200);
+  await hintOf(page).waitFor({ state: "hidden" });
 });

@@ -10,43 +10,47 @@ const GAP_PX = 6;
  * pointer may rest on it.
  */
 export function Hint() {
-  const [shown, setShown] = useState<{ text: string; anchor: Element } | null>(null);
+  const [shown, setShown] = useState<{ text: string | null; anchor: Element } | null>(null);
   const bubble = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
     const stopped = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const show = (anchor: Element | null): void => {
+    let anchor: Element | null = null;
+    let pointed = (): Element[] => [];
+    const show = (next: Element | null): void => {
       clearTimeout(timer);
-      const text = anchor?.isConnected ? anchor.getAttribute("data-hint") : null;
-      setShown((before) => {
-        if (!anchor || !text) return null;
-        return before?.anchor === anchor && before.text === text ? before : { anchor, text };
-      });
+      anchor = next;
+      setShown(next && { anchor: next, text: next.getAttribute("data-hint") });
     };
     // A row's link covers the row and gets its events, so look at everything below the pointer. What is there when it has rested counts:
     // the page may move under it while parts of it load.
     const onMove = ({ clientX, clientY, pointerType }: PointerEvent): void => {
       if (pointerType === "touch") return;
+      pointed = () => document.elementsFromPoint(clientX, clientY);
       clearTimeout(timer);
       timer = setTimeout(() => {
-        const below = document.elementsFromPoint(clientX, clientY);
-        if (bubble.current && below.includes(bubble.current)) return;
-        show(below.find((element) => element.hasAttribute("data-hint")) ?? null);
+        if (bubble.current && pointed().includes(bubble.current)) return;
+        show(pointed().find((element) => element.hasAttribute("data-hint")) ?? null);
       }, REST_MS);
     };
-    const onFocus = ({ target }: FocusEvent): void => {
-      if (!(target instanceof Element) || !target.matches(":focus-visible")) return;
-      const scope = target.closest("[data-hint-scope]");
-      show(target.closest("[data-hint]") ?? scope?.querySelector("[data-hint]") ?? null);
+    const focused = (): Element | null => {
+      const element = document.querySelector(":focus-visible");
+      const scope = element?.closest("[data-hint-scope]");
+      return element?.closest("[data-hint]") ?? scope?.querySelector("[data-hint]") ?? null;
     };
-    const close = (): void => show(null);
+    // No reason to close: focus scrolls its element into view, and a row keeps its place by a scroll when something appears above it.
+    const onScroll = (): void => {
+      if (!anchor || !bubble.current) return;
+      if (focused() === anchor || pointed().includes(anchor)) place(bubble.current, anchor);
+      else show(null);
+    };
     const { signal } = stopped;
     document.addEventListener("pointermove", onMove, { passive: true, signal });
-    document.addEventListener("focusin", onFocus, { signal });
-    document.addEventListener("keydown", ({ key }) => key === "Escape" && close(), { signal });
-    for (const type of ["focusout", "pointerdown"]) document.addEventListener(type, close, { signal });
-    document.addEventListener("scroll", close, { capture: true, passive: true, signal });
+    document.addEventListener("focusin", () => show(focused()), { signal });
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && show(null), { signal });
+    for (const type of ["focusout", "pointerdown"]) document.addEventListener(type, () => show(null), { signal });
+    for (const type of ["scroll", "resize"]) addEventListener(type, onScroll, { capture: true, passive: true, signal });
     return () => {
       clearTimeout(timer);
       stopped.abort();
