@@ -45,7 +45,7 @@ const program = join(folder, "program.mjs");
 writeFileSync(
   program,
   `import { boundHeap } from ${JSON.stringify(new URL("memory.ts", import.meta.url).href)};
-boundHeap(...JSON.parse(process.env.PART ?? "[]"));
+boundHeap(process.env.SERVICE);
 console.log(JSON.stringify({ flags: process.execArgv, words: process.argv.slice(2), home: process.env.HOME, arenas: process.env.MALLOC_ARENA_MAX }));`,
 );
 
@@ -71,7 +71,7 @@ function run(environment: Record<string, string>, flags: string[] = []) {
 test.each([
   ["176", "88", "8", {}],
   ["512", "256", "16", {}],
-  ["176", "58", "8", { PART: "[0.33333]" }],
+  ["176", "58", "8", { SERVICE: "publisher" }],
 ])("a service's heap takes its part of MEMORY_MIB (%s), however the service is started", (memory, old, semi, part) => {
   expect(run({ HOME: "/a b", MEMORY_MIB: memory, ...part })).toEqual({
     flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`, "--no-allocation-site-pretenuring"],

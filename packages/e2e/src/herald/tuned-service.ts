@@ -4,8 +4,8 @@ import type { HeraldTuning } from "./in-process.ts";
 import type { ServiceName } from "./processes.ts";
 
 // Runs a service as its own entry does, with what no environment variable sets: `tuned-service.js NAME TUNING-AS-JSON`.
-boundHeap();
 const [name = "", json = "{}"] = process.argv.slice(2);
+boundHeap(name);
 const tuning = JSON.parse(json) as HeraldTuning;
 const LOAD = {
   "management-api": async () => (await import("@herald/management-api")).startManagementApi,
