@@ -68,18 +68,26 @@ function run(environment: Record<string, string>, flags: string[] = []) {
   return { ...rest, flags: all.filter((flag) => !flag.startsWith("--conditions")) };
 }
 
-test.each([
+test.each<[memory: string, old: string, semi: string, environment: Record<string, string>, ...others: string[]]>([
   ["176", "88", "8", {}],
-  ["512", "256", "16", {}],
+  ["512", "256", "16", {}, "--heap-growing-percent=100"],
   ["176", "58", "8", { SERVICE: "publisher" }],
-])("a service's heap takes its part of MEMORY_MIB (%s), however the service is started", (memory, old, semi, part) => {
-  expect(run({ HOME: "/a b", MEMORY_MIB: memory, ...part })).toEqual({
-    flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`, "--no-allocation-site-pretenuring"],
-    words: ["serve", "two words"],
-    home: "/a b",
-    arenas: "2",
-  });
-});
+])(
+  "a service's heap takes its part of MEMORY_MIB (%s), however the service is started",
+  (memory, old, semi, part, ...others) => {
+    expect(run({ HOME: "/a b", MEMORY_MIB: memory, ...part })).toEqual({
+      flags: [
+        `--max-old-space-size=${old}`,
+        `--max-semi-space-size=${semi}`,
+        "--no-allocation-site-pretenuring",
+        ...others,
+      ],
+      words: ["serve", "two words"],
+      home: "/a b",
+      arenas: "2",
+    });
+  },
+);
 
 test("what the environment says of the allocator stays", () => {
   expect(run({ MALLOC_ARENA_MAX: "4" })).toMatchObject({ arenas: "4" });
